@@ -1,0 +1,40 @@
+# make demo   a real fleet at work in a sample repository, no key
+# make test   everything that proves it
+# make fast   the tests without the slow campaigns
+# make check  style, types and the direction of imports
+# make bench  the measurements behind the numbers in the docs
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test fast check bench docs clean
+
+demo: .venv/ready
+	@$(BIN)/fleet demo
+
+test: check
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/pytest -m slow
+
+fast: .venv/ready
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+check: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready
+	$(BIN)/python -m bench
+
+docs: .venv/ready
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@

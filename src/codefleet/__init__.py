@@ -1,0 +1,1 @@
+"""codefleet: the commander of a fleet of AI coding agents."""

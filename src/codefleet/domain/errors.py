@@ -1,0 +1,102 @@
+"""Everything that can go wrong, as one tree. Every door shows the same three things:
+
+FleetError            code, a sentence that says what is so, a hint that says what to do
+├── Invalid           the input cannot be right            exit 2   HTTP 422
+│   ├── Cycle         tasks that would wait for one another
+│   ├── Duplicate     the name is taken                             HTTP 409
+│   └── BadConfig     a setting that cannot be used
+├── NotFound          there is no such thing               exit 3   HTTP 404
+├── Refused           right, but not now                   exit 4   HTTP 409
+│   ├── IllegalMove   the task is not in a state for that
+│   └── Stale         somebody else was first; your lease, fence or version is old
+├── StoreTrouble      the store cannot be used             exit 5   HTTP 503
+└── Workspace         git, a folder or a program is in the way  exit 6   HTTP 500
+"""
+
+from typing import ClassVar
+
+
+class FleetError(Exception):
+    """Something the user can understand and act on."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, problem: str, *, hint: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.hint = hint
+
+    def as_dict(self) -> dict[str, str]:
+        return {"code": self.code, "problem": self.problem, "hint": self.hint}
+
+
+class Invalid(FleetError):
+    """The input cannot be right."""
+
+    code = "invalid"
+    status = 422
+    exit_code = 2
+
+
+class Cycle(Invalid):
+    """Tasks that would wait for one another for ever."""
+
+    code = "cycle"
+
+
+class Duplicate(Invalid):
+    """The name is taken."""
+
+    code = "duplicate"
+    status = 409
+
+
+class BadConfig(Invalid):
+    """A setting that cannot be used."""
+
+    code = "bad_config"
+
+
+class NotFound(FleetError):
+    """There is no such thing."""
+
+    code = "not_found"
+    status = 404
+    exit_code = 3
+
+
+class Refused(FleetError):
+    """The request is right, but not now."""
+
+    code = "refused"
+    status = 409
+    exit_code = 4
+
+
+class IllegalMove(Refused):
+    """The task is not in a state for that."""
+
+    code = "illegal_move"
+
+
+class Stale(Refused):
+    """Somebody else was first: the lease, fence or version behind this write is old."""
+
+    code = "stale"
+
+
+class StoreTrouble(FleetError):
+    """The store cannot be used."""
+
+    code = "store"
+    status = 503
+    exit_code = 5
+
+
+class Workspace(FleetError):
+    """Git, a folder or a program is in the way."""
+
+    code = "workspace"
+    exit_code = 6

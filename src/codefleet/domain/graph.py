@@ -1,0 +1,61 @@
+"""Needs as a graph: cycles, order, the critical path, and what a failure holds up."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from codefleet.domain.errors import Cycle
+
+Needs = Mapping[str, Iterable[str]]
+
+
+def order(needs: Needs) -> list[str]:
+    """Every task after all it needs; refuses a cycle by naming it."""
+    try:
+        return list(TopologicalSorter(needs).static_order())
+    except CycleError as found:
+        loop: Sequence[str] = found.args[1]
+        raise Cycle(
+            f"these tasks would wait for one another: {' -> '.join(reversed(loop))}",
+            hint="drop one of these needs",
+        ) from None
+
+
+def levels(needs: Needs) -> dict[str, int]:
+    """How many steps of waiting lie before each task."""
+    depth: dict[str, int] = {}
+    for name in order(needs):
+        depth[name] = max((depth[need] + 1 for need in needs.get(name, ())), default=0)
+    return depth
+
+
+def critical_path(needs: Needs, cost: Mapping[str, float]) -> list[str]:
+    """The chain whose costs add up to the most: the least time the whole can take."""
+    total: dict[str, float] = {}
+    before: dict[str, str | None] = {}
+    for name in order(needs):
+        longest = max(needs.get(name, ()), key=lambda need: total[need], default=None)
+        before[name] = longest
+        total[name] = cost.get(name, 1.0) + (total[longest] if longest else 0.0)
+    at: str | None = max(total, key=lambda name: total[name], default=None)
+    path: list[str] = []
+    while at is not None:
+        path.append(at)
+        at = before[at]
+    return path[::-1]
+
+
+def held_up_by(failed: str, needs: Needs) -> list[str]:
+    """Everything that cannot start while `failed` has not completed, nearest first."""
+    waiting: dict[str, list[str]] = defaultdict(list)
+    for name, its in needs.items():
+        for need in its:
+            waiting[need].append(name)
+    seen: dict[str, None] = {}
+    ahead = deque(waiting[failed])
+    while ahead:
+        name = ahead.popleft()
+        if name not in seen:
+            seen[name] = None
+            ahead.extend(waiting[name])
+    return list(seen)

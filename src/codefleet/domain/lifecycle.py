@@ -1,0 +1,206 @@
+"""The table of legal moves, and the one function that makes them.
+
+This is the only place that sets a task's state.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from codefleet.domain.errors import IllegalMove
+from codefleet.domain.model import Event, Outcome, Reason, Run, RunId, RunnerId, State, Task
+
+
+class Verb(StrEnum):
+    """What can happen to a task."""
+
+    CLAIM = "claim"
+    ASK = "ask"
+    ANSWER = "answer"
+    SUBMIT = "submit"
+    LAND = "land"
+    REJECT = "reject"
+    COMPLETE = "complete"
+    FAIL = "fail"
+    RELEASE = "release"
+    CANCEL = "cancel"
+    RETRY = "retry"
+    PAUSE = "pause"
+    RESUME = "resume"
+
+
+_P, _R, _A, _V = State.PENDING, State.RUNNING, State.ASKING, State.REVIEW
+_C, _F, _X = State.COMPLETED, State.FAILED, State.CANCELLED
+
+MOVES: dict[Verb, dict[State, State]] = {
+    Verb.CLAIM: {_P: _R, _R: _R},  # of a running task only once its lease ran out
+    Verb.ASK: {_R: _A},
+    Verb.ANSWER: {_A: _P},
+    Verb.SUBMIT: {_R: _V},
+    Verb.LAND: {_V: _C},
+    Verb.REJECT: {_V: _P},
+    Verb.COMPLETE: {_R: _C},
+    Verb.FAIL: {_R: _F, _V: _F},
+    Verb.RELEASE: {_R: _P, _V: _P},
+    Verb.CANCEL: {_P: _X, _R: _X, _A: _X, _V: _X, _F: _X},
+    Verb.RETRY: {_F: _P, _X: _P},
+    Verb.PAUSE: {_P: _P, _R: _R},
+    Verb.RESUME: {_P: _P, _R: _R},
+}
+
+WORDS = {
+    "open": State.PENDING,
+    "in_progress": State.RUNNING,
+    "assigned": State.RUNNING,
+    "closed": State.COMPLETED,
+    "resolved": State.COMPLETED,
+    "done": State.COMPLETED,
+    "canceled": State.CANCELLED,
+}
+"""The words of other systems, accepted where users type them."""
+
+
+def move(task: Task, verb: Verb, **changes: Any) -> Task:
+    """Return the task as it is after `verb`, one version on."""
+    after = MOVES[verb].get(task.state)
+    if after is None:
+        allowed = ", ".join(v for v in Verb if task.state in MOVES[v]) or "nothing"
+        raise IllegalMove(
+            f"cannot {verb} {task.id}: it is {task.state}",
+            hint=f"a {task.state} task allows: {allowed}",
+        )
+    return task.model_copy(update={**changes, "state": after, "version": task.version + 1})
+
+
+class Then(StrEnum):
+    """What follows from a failure."""
+
+    RETRY = "retry"
+    WAIT = "wait"
+    HUMAN = "human"
+
+
+THEN: dict[Reason, Then] = {
+    Reason.QUOTA: Then.WAIT,
+    Reason.RATE_LIMIT: Then.WAIT,
+    Reason.AUTH: Then.HUMAN,
+    Reason.CONTEXT_FULL: Then.RETRY,
+    Reason.BUDGET: Then.HUMAN,
+    Reason.TIMEOUT: Then.RETRY,
+    Reason.STUCK: Then.RETRY,
+    Reason.CRASHED: Then.RETRY,
+    Reason.NO_CHANGES: Then.RETRY,
+    Reason.CHECKS_FAILED: Then.RETRY,
+    Reason.MERGE_CONFLICT: Then.RETRY,
+    Reason.CODER_MISSING: Then.HUMAN,
+    Reason.WORKSPACE: Then.RETRY,
+    Reason.CANCELLED: Then.HUMAN,
+    Reason.UNKNOWN: Then.RETRY,
+}
+
+
+class Seat(NamedTuple):
+    """Who claims: an agent's name on a runner, and the coder it takes when a task names none."""
+
+    agent: str
+    runner: RunnerId
+    host: str
+    coder: str
+
+
+class Claim(NamedTuple):
+    """A task just claimed, its run, the run whose lease had run out, if any, and what to log."""
+
+    task: Task
+    run: Run
+    lost: Run | None
+    events: tuple[Event, ...]
+
+
+def claim(task: Task, seat: Seat, now: datetime, lease: timedelta, lost: Run | None) -> Claim:
+    """Give a task to a seat: the next run, under a lease, with a fence above all earlier ones."""
+    taken = move(
+        task,
+        Verb.CLAIM,
+        fence=task.fence + 1,
+        runs=task.runs + 1,
+        attempts=task.attempts + (1 if lost else 0),
+        not_before=None,
+        updated_at=now,
+    )
+    run = Run(
+        id=RunId(f"{task.id}.{taken.runs}"),
+        task=task.id,
+        number=taken.runs,
+        agent=seat.agent,
+        runner=seat.runner,
+        host=seat.host,
+        fence=taken.fence,
+        lease_until=now + lease,
+        coder=task.coder or seat.coder,
+        model=task.model,
+        started_at=now,
+    )
+    events = [_told("run.started", run, now, f"{seat.agent} starts {task.title}")]
+    if lost:
+        lost = end(lost, Outcome.FAILED, now, Reason.CRASHED, "its runner went away")
+        events.insert(0, _told("run.failed", lost, now, lost.note, reason=lost.reason))
+    return Claim(taken, run, lost, tuple(events))
+
+
+def adopt(task: Task, run: Run, runner: RunnerId, now: datetime, lease: timedelta) -> Claim:
+    """Hand a live run to another runner; the fence rises, so the old one can write no more."""
+    fence = task.fence + 1
+    taken = task.model_copy(update={"fence": fence, "updated_at": now, "version": task.version + 1})
+    kept = run.model_copy(
+        update={
+            "runner": runner,
+            "fence": fence,
+            "lease_until": now + lease,
+            "version": run.version + 1,
+        }
+    )
+    told = _told("run.adopted", kept, now, f"{runner} goes on with {run.agent}'s run")
+    return Claim(taken, kept, None, (told,))
+
+
+def _told(kind: str, run: Run, now: datetime, text: str, **data: Any) -> Event:
+    return Event(
+        at=now, kind=kind, task=run.task, run=run.id, agent=run.agent, text=text, data=data
+    )
+
+
+def end(
+    run: Run, outcome: Outcome, now: datetime, reason: Reason | None = None, note: str = ""
+) -> Run:
+    """The run as it is once it ended."""
+    return run.model_copy(
+        update={
+            "outcome": outcome,
+            "reason": reason,
+            "note": note,
+            "ended_at": now,
+            "version": run.version + 1,
+        }
+    )
+
+
+def fail(task: Task, reason: Reason, note: str, now: datetime, policy: "Attempts") -> Task:
+    """A failed attempt: back to pending with a back-off while attempts remain, else failed."""
+    attempts = task.attempts + 1
+    told = {"reason": reason, "note": note, "updated_at": now, "attempts": attempts}
+    if THEN[reason] is Then.HUMAN or attempts >= (task.max_attempts or policy.limit):
+        return move(task, Verb.FAIL, **told, fence=task.fence + 1)
+    pause = policy.backoff(attempts)
+    return move(task, Verb.RELEASE, **told, fence=task.fence + 1, not_before=now + pause)
+
+
+class Attempts(NamedTuple):
+    """How often a task is tried, and how long it rests between attempts."""
+
+    limit: int = 3
+    first_rest: timedelta = timedelta(seconds=2)
+    longest_rest: timedelta = timedelta(minutes=5)
+
+    def backoff(self, attempts: int) -> timedelta:
+        return min(self.first_rest * 2 ** max(0, attempts - 1), self.longest_rest)

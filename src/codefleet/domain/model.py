@@ -1,0 +1,331 @@
+"""The nouns. One class per noun, from database row to JSON to tool schema: no shadow copies."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, NewType
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    field_validator,
+)
+
+TaskId = NewType("TaskId", str)
+RunId = NewType("RunId", str)
+RunnerId = NewType("RunnerId", str)
+QuestionId = NewType("QuestionId", str)
+
+
+def _instant(moment: datetime) -> str:
+    """Fixed width, so that the order of the texts is the order of the moments."""
+    return moment.isoformat(timespec="microseconds")
+
+
+def _sorted(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(values)))
+
+
+Instant = Annotated[AwareDatetime, PlainSerializer(_instant, return_type=str, when_used="json")]
+Names = Annotated[tuple[str, ...], AfterValidator(_sorted)]
+
+
+class State(StrEnum):
+    """Where a task stands. See lifecycle.py for the moves between them."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    ASKING = "asking"
+    REVIEW = "review"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in FINAL
+
+
+FINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
+
+
+class Reason(StrEnum):
+    """Why a run failed: a closed list. lifecycle.py says what follows from each."""
+
+    QUOTA = "quota"
+    RATE_LIMIT = "rate_limit"
+    AUTH = "auth"
+    CONTEXT_FULL = "context_full"
+    BUDGET = "budget"
+    TIMEOUT = "timeout"
+    STUCK = "stuck"
+    CRASHED = "crashed"
+    NO_CHANGES = "no_changes_claimed_done"
+    CHECKS_FAILED = "checks_failed"
+    MERGE_CONFLICT = "merge_conflict"
+    CODER_MISSING = "coder_missing"
+    WORKSPACE = "workspace"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Outcome(StrEnum):
+    """How a run ended. A run without an outcome is live."""
+
+    SUBMITTED = "submitted"
+    ASKED = "asked"
+    FAILED = "failed"
+    RELEASED = "released"
+    CANCELLED = "cancelled"
+
+
+class Landing(StrEnum):
+    """How finished work of a repo reaches its trunk."""
+
+    QUEUE = "queue"
+    REVIEW = "review"
+    BRANCH = "branch"
+
+
+class Noun(BaseModel):
+    """Frozen and strict about its fields, so that a typing error is an error and not a silence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    def evolve(self, **changes: Any) -> Any:
+        """The same noun with these fields changed. The caller vouches for the values."""
+        return self.model_copy(update=changes)
+
+
+class Budget(Noun):
+    """What a task may cost, over all its runs."""
+
+    usd: float | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, gt=0)
+
+
+class Task(Noun):
+    """One piece of work."""
+
+    id: TaskId
+    title: str = Field(min_length=1, max_length=200)
+    prompt: str = Field(default="", max_length=1_000_000)
+    priority: int = Field(default=3, ge=1, le=5)
+    labels: Names = ()
+    scope: Names = ()
+    needs: Names = ()
+    checks: tuple[str, ...] = ()
+    repo: str
+    coder: str | None = None
+    model: str | None = None
+    budget: Budget | None = None
+    assignee: str | None = None
+    not_before: Instant | None = None
+    max_attempts: int | None = Field(default=None, ge=1)
+    timeout_s: float | None = Field(default=None, gt=0)
+
+    state: State = State.PENDING
+    paused: bool = False
+    approved: bool = False
+    attempts: int = 0
+    runs: int = 0
+    fence: int = 0
+    reason: Reason | None = None
+    note: str = ""
+    branch: str | None = None
+    landed: str | None = None
+    created_at: Instant
+    updated_at: Instant
+    version: int = 0
+
+    @field_validator("title")
+    @classmethod
+    def _title_is_one_line(cls, title: str) -> str:
+        words = " ".join("".join(c if c.isprintable() else " " for c in title).split())
+        if not words:
+            raise ValueError("a title needs at least one visible character")
+        return words
+
+
+class Usage(Noun):
+    """Tokens and money, as sums."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+class Change(Noun):
+    """A file touched by a run, as git sees it."""
+
+    path: str
+    kind: str
+    added: int = 0
+    removed: int = 0
+
+
+class Check(Noun):
+    """One check command as the fleet itself ran it."""
+
+    command: str
+    exit_code: int
+    seconds: float
+    log: str = ""
+    tail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0
+
+
+class Evidence(Noun):
+    """What the fleet itself saw of a run: git facts and check commands."""
+
+    base: str
+    tip: str
+    tree: str
+    commits: int = 0
+    salvaged: bool = False
+    changes: tuple[Change, ...] = ()
+    outside_scope: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    checkout_touched: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def checks_passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+
+class Run(Noun):
+    """One attempt at a task by one agent, under a lease."""
+
+    id: RunId
+    task: TaskId
+    number: int
+    agent: str
+    runner: RunnerId
+    host: str
+    fence: int
+    lease_until: Instant
+    coder: str
+    model: str | None = None
+    branch: str | None = None
+    base: str | None = None
+    worktree: str | None = None
+    session: str | None = None
+    offset: int = 0
+    usage: Usage = Usage()
+    outcome: Outcome | None = None
+    reason: Reason | None = None
+    note: str = ""
+    said: str = ""
+    evidence: Evidence | None = None
+    started_at: Instant
+    ended_at: Instant | None = None
+    version: int = 0
+
+    @property
+    def is_live(self) -> bool:
+        return self.outcome is None
+
+
+class Runner(Noun):
+    """A process on some machine that holds seats and drives their runs."""
+
+    id: RunnerId
+    host: str
+    pid: int
+    pid_started: float
+    seats: tuple[str, ...]
+    coder: str | None = None
+    seen_at: Instant
+    version: int = 0
+
+
+class Agent(Noun):
+    """A named seat in the fleet, as derived from its runner and its live run."""
+
+    name: str
+    runner: RunnerId
+    host: str
+    state: str
+    task: TaskId | None = None
+    run: RunId | None = None
+    since: Instant | None = None
+    seen_at: Instant
+
+
+class Repo(Noun):
+    """A git repository the fleet works on."""
+
+    name: str
+    path: str
+    trunk: str
+    remote: str | None = None
+    version: int = 0
+
+
+class Lane(Noun):
+    """The one right to land work on a repo's trunk, held by one runner at a time under a lease."""
+
+    repo: str
+    holder: RunnerId
+    fence: int
+    lease_until: Instant
+    version: int = 0
+
+
+class Question(Noun):
+    """Something a human must answer."""
+
+    id: QuestionId
+    task: TaskId
+    run: RunId
+    text: str
+    options: tuple[str, ...] = ()
+    asked_at: Instant
+    answer: str | None = None
+    answered_at: Instant | None = None
+    version: int = 0
+
+
+class Conflict(Noun):
+    """Two unfinished pieces of work that would break the same lines."""
+
+    id: str
+    tasks: tuple[TaskId, TaskId]
+    paths: tuple[str, ...]
+    found: str
+    found_at: Instant
+    version: int = 0
+
+
+class Event(Noun):
+    """One line of the fleet's append-only log. The store gives it its `seq`."""
+
+    seq: int = 0
+    at: Instant
+    kind: str
+    task: TaskId | None = None
+    run: RunId | None = None
+    agent: str | None = None
+    text: str = ""
+    data: dict[str, Any] = {}

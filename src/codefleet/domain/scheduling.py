@@ -1,0 +1,104 @@
+"""Which tasks may start now, and why the others wait: one rule for every claim and every door."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from codefleet.domain import scope
+from codefleet.domain.model import State, Task, TaskId
+
+
+class Want(NamedTuple):
+    """What a runner asks for when it claims. Empty means "any"."""
+
+    coders: tuple[str, ...] = ()
+    repos: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    task: TaskId | None = None
+
+
+class Why(StrEnum):
+    """The kinds of waiting."""
+
+    PAUSED = "paused"
+    NEEDS = "needs"
+    HELD_UP = "held_up"
+    TIME = "time"
+    SCOPE = "scope"
+    ASSIGNED = "assigned"
+    SEAT = "seat"
+
+
+class Hold(NamedTuple):
+    """Why a pending task does not start: the kind, a sentence, and the tasks behind it."""
+
+    why: Why
+    text: str
+    behind: tuple[TaskId, ...] = ()
+
+
+def hold(
+    task: Task,
+    *,
+    now: datetime,
+    busy: Iterable[Task],
+    unmet: Sequence[Task] = (),
+    fleet_paused: bool = False,
+) -> Hold | None:
+    """Why this pending task may not start now, or None when only a free seat is missing."""
+    if task.paused or fleet_paused:
+        who = "it" if task.paused else "the whole fleet"
+        return Hold(Why.PAUSED, f"{who} is paused")
+    if unmet:
+        return _waits_for(unmet)
+    if task.not_before and task.not_before > now:
+        because = f" ({task.reason})" if task.reason else ""
+        return Hold(Why.TIME, f"not before {task.not_before:%H:%M:%S}{because}")
+    return _collides(task, busy)
+
+
+def decide(
+    candidates: Iterable[Task], busy: Sequence[Task], *, seats: int, now: datetime
+) -> Iterator[Task]:
+    """The tasks to start, most urgent first, each free of collisions with all that runs.
+
+    Candidates come in order of urgency with everything they need completed; a task just chosen
+    counts as busy for the ones after it.
+    """
+    running = [task for task in busy if task.scope]
+    verdicts: dict[tuple[str, tuple[str, ...]], bool] = {}
+    for task in candidates:
+        if seats <= 0:
+            return
+        claim = (task.repo, task.scope)
+        if verdicts.get(claim, False) or hold(task, now=now, busy=running):
+            verdicts[claim] = True
+            continue
+        yield task
+        seats -= 1
+        if task.scope:
+            running.append(task)
+
+
+def _waits_for(unmet: Sequence[Task]) -> Hold:
+    broken = [task for task in unmet if task.state in (State.FAILED, State.CANCELLED)]
+    if broken:
+        text = ", ".join(f"{task.id} ({task.state})" for task in broken)
+        return Hold(Why.HELD_UP, f"held up by {text}", tuple(task.id for task in broken))
+    return Hold(
+        Why.NEEDS,
+        "waits for " + ", ".join(task.id for task in unmet),
+        tuple(task.id for task in unmet),
+    )
+
+
+def _collides(task: Task, busy: Iterable[Task]) -> Hold | None:
+    for other in busy:
+        if other.id == task.id or other.repo != task.repo:
+            continue
+        if pair := scope.overlap(task.scope, other.scope):
+            ours, theirs = pair
+            where = ours if ours == theirs else f"{ours} meets {theirs}"
+            return Hold(Why.SCOPE, f"waits for {other.id} to leave {where}", (other.id,))
+    return None

@@ -1,0 +1,245 @@
+"""What the core asks of the world: a Store, Coders, a Clock. Nothing here knows who answers."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from codefleet.domain.lifecycle import Claim, Seat
+from codefleet.domain.model import (
+    Conflict,
+    Event,
+    Lane,
+    Question,
+    QuestionId,
+    Repo,
+    Run,
+    RunId,
+    Runner,
+    State,
+    Task,
+    TaskId,
+    Usage,
+)
+from codefleet.domain.scheduling import Want
+
+
+class Clock(Protocol):
+    """The time of day, injected so that tests can hold it still."""
+
+    def now(self) -> datetime: ...
+
+
+class Write(NamedTuple):
+    """One atomic step: all of it or nothing.
+
+    Every noun carries a `version`. Version 0 is new and must not exist yet; version n replaces
+    version n-1 and is refused as Stale when something else is stored. `fences` names tasks that the
+    writer holds: the step is refused when a task's stored fence differs.
+    """
+
+    tasks: Sequence[Task] = ()
+    runs: Sequence[Run] = ()
+    questions: Sequence[Question] = ()
+    conflicts: Sequence[Conflict] = ()
+    repos: Sequence[Repo] = ()
+    runners: Sequence[Runner] = ()
+    lanes: Sequence[Lane] = ()
+    settings: Mapping[str, str | None] = {}
+    events: Sequence[Event] = ()
+    fences: Mapping[TaskId, int] = {}
+
+
+class TaskQuery(NamedTuple):
+    """Which tasks to read. Empty means "any"; the order is urgency: priority, then age."""
+
+    ids: Sequence[TaskId] | None = None
+    states: Sequence[State] = ()
+    repo: str | None = None
+    label: str | None = None
+    text: str | None = None
+    ready: bool = False
+    limit: int | None = None
+    newest_first: bool = False
+
+
+class Store(Protocol):
+    """Where the fleet's nouns live. `tests/store/` is its specification."""
+
+    async def write(self, step: Write) -> Sequence[Event]:
+        """Do all of one step or nothing; return its events with their `seq`."""
+
+    async def claim(
+        self, seats: Sequence[Seat], want: Want, *, lease: timedelta
+    ) -> Sequence[Claim]:
+        """Give the most urgent tasks that may start to these seats, each to exactly one caller.
+
+        A task whose run's lease ran out may start again. Nothing starts while the setting
+        `paused` is set. The events that a claim carries are appended with it.
+        """
+
+    async def now(self) -> datetime:
+        """The time by which leases are judged."""
+
+    async def tasks(self, query: TaskQuery) -> Sequence[Task]: ...
+
+    async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
+        """For each of these tasks, what it needs that is not completed."""
+
+    async def needed_by(self, task: TaskId) -> Sequence[TaskId]:
+        """The tasks that need this one directly."""
+
+    async def matching(self, prefix: str) -> Sequence[TaskId]:
+        """Up to three task ids that begin so."""
+
+    async def counts(self) -> Mapping[str, int]:
+        """Tasks by state, with pending ones that wait for a need counted as `blocked`."""
+
+    async def runs(
+        self,
+        *,
+        ids: Sequence[RunId] | None = None,
+        tasks: Sequence[TaskId] | None = None,
+        live: bool = False,
+    ) -> Sequence[Run]: ...
+
+    async def spent_since(self, moment: datetime) -> Usage: ...
+
+    async def next_start(self) -> datetime | None:
+        """When time alone will let something be claimed: the next rest or lease to end."""
+
+    async def questions(
+        self, *, ids: Sequence[QuestionId] | None = None, open_only: bool = False
+    ) -> Sequence[Question]: ...
+
+    async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]: ...
+
+    async def repos(self) -> Sequence[Repo]: ...
+
+    async def runners(self) -> Sequence[Runner]: ...
+
+    async def forget_runner(self, runner: str) -> None: ...
+
+    async def settings(self) -> Mapping[str, str]: ...
+
+    async def events(
+        self,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        task: TaskId | None = None,
+        kinds: Sequence[str] = (),
+        limit: int = 1000,
+        newest: bool = False,
+    ) -> Sequence[Event]:
+        """Events in the order of `seq`; with `newest`, the last ones instead of the first."""
+
+    async def last_seq(self) -> int: ...
+
+    async def changed(self, within: float) -> bool:
+        """Wait until anybody wrote since this store last waited; False when `within` s passed."""
+
+    async def lanes(self) -> Sequence[Lane]: ...
+
+    def export(self) -> AsyncIterator[tuple[str, str]]:
+        """Everything, as (kind of noun, JSON), in an order that can be read back."""
+
+    async def load(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Take back what `export` gave, all or none, into an empty store."""
+
+    async def erase(self) -> None:
+        """Forget everything but the schema and the rise of `seq`."""
+
+    async def close(self) -> None: ...
+
+
+class Started(NamedTuple):
+    session: str | None = None
+    model: str | None = None
+
+
+class Said(NamedTuple):
+    text: str
+
+
+class Tool(NamedTuple):
+    """A tool call begins or, with `done`, ends."""
+
+    name: str
+    detail: str = ""
+    done: bool = False
+
+
+class Touched(NamedTuple):
+    path: str
+
+
+class Used(NamedTuple):
+    """Tokens and money since the last such signal."""
+
+    usage: Usage
+
+
+class Limited(NamedTuple):
+    """The provider refuses more work until `resets_at`."""
+
+    text: str
+    resets_at: datetime | None = None
+
+
+class Asks(NamedTuple):
+    text: str
+    options: tuple[str, ...] = ()
+
+
+class Finished(NamedTuple):
+    text: str = ""
+    no_changes: bool = False
+
+
+class Broke(NamedTuple):
+    """The agent itself reports that it cannot go on; `reason` is one of the closed list."""
+
+    text: str
+    reason: str = "unknown"
+
+
+Signal = Started | Said | Tool | Touched | Used | Limited | Asks | Finished | Broke
+
+
+class Assignment(NamedTuple):
+    """What a coder needs to know to start a run."""
+
+    run: Run
+    task: Task
+    prompt: str
+    prompt_file: Path
+    worktree: Path
+    options: Mapping[str, object]
+    resume: str | None = None
+
+
+class Start(NamedTuple):
+    """How to start an agent program: no shell, prompt by stdin or file, least environment."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str] = {}
+    stdin: str | None = None
+    stop_signal: str = "SIGTERM"
+
+
+class Abilities(NamedTuple):
+    resume: bool = False
+    reports_cost: bool = False
+
+
+class Coder(Protocol):
+    """How to start one kind of agent program and how to read it. Pure: no I/O."""
+
+    name: str
+    abilities: Abilities
+
+    def start(self, assignment: Assignment) -> Start: ...
+
+    def read(self, line: str) -> Iterator[Signal]:
+        """What one line of output means. Unknown lines mean nothing; no line raises."""

@@ -1,0 +1,91 @@
+"""Git as the fleet uses it: no prompt, no editor, no hook of the user's, no shell."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.errors import Workspace
+
+QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_ASKPASS": "true",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
+MACHINE = ("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
+INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Git:
+    """Git in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    async def run(
+        self,
+        *args: str,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Done:
+        """Run git and tell how it ended; a negative code is the signal that killed it."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *("git", *MACHINE, *args),
+                cwd=self.folder,
+                env=_environment(env or {}),
+                stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        except FileNotFoundError as missing:
+            raise _missing(self.folder) from missing
+        out, err = await process.communicate(stdin.encode() if stdin is not None else None)
+        assert process.returncode is not None
+        return Done(
+            process.returncode,
+            out.decode(errors="surrogateescape"),
+            err.decode(errors="replace").strip(),
+        )
+
+    async def __call__(
+        self,
+        *args: str,
+        stdin: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """Run git, which must succeed, and return what it printed."""
+        done = await self.run(*args, stdin=stdin, env=env)
+        if done.code:
+            raise failed(self.folder, args, done)
+        return done.out.rstrip("\n")
+
+
+def failed(folder: Path, args: Sequence[str], done: Done) -> Workspace:
+    how = (
+        f"was killed by signal {-done.code}" if done.code < 0 else f"said: {done.err or done.code}"
+    )
+    return Workspace(
+        f"git {args[0]} in {folder} {how}",
+        hint=f"try it by hand: git -C {folder} {' '.join(args)}"[:300],
+    )
+
+
+def _missing(folder: Path) -> Workspace:
+    if not folder.is_dir():
+        return Workspace(f"there is no folder {folder}", hint="was it moved or deleted?")
+    return Workspace("git is not installed", hint="install git 2.38 or newer")
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in INHERITED}
+    return {**kept, **QUIET, **more}
