@@ -87,6 +87,12 @@ class Stale(Refused):
     code = "stale"
 
 
+class LostRun(Stale):
+    """The run no longer holds its task; trying again cannot help."""
+
+    code = "lost_run"
+
+
 class StoreTrouble(FleetError):
     """The store cannot be used."""
 

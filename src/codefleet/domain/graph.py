@@ -1,12 +1,12 @@
 """Needs as a graph: cycles, order, the critical path, and what a failure holds up."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from codefleet.domain.errors import Cycle
 
-Needs = Mapping[str, Iterable[str]]
+Needs = Mapping[str, Collection[str]]
 
 
 def order(needs: Needs) -> list[str]:
@@ -36,7 +36,7 @@ def critical_path(needs: Needs, cost: Mapping[str, float]) -> list[str]:
     for name in order(needs):
         longest = max(needs.get(name, ()), key=lambda need: total[need], default=None)
         before[name] = longest
-        total[name] = cost.get(name, 1.0) + (total[longest] if longest else 0.0)
+        total[name] = cost.get(name, 1.0) + (total[longest] if longest is not None else 0.0)
     at: str | None = max(total, key=lambda name: total[name], default=None)
     path: list[str] = []
     while at is not None:

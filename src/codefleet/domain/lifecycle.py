@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from codefleet.domain.errors import IllegalMove
+from codefleet.domain.events import event
 from codefleet.domain.model import Event, Outcome, Reason, Run, RunId, RunnerId, State, Task
 
 
@@ -124,7 +125,7 @@ def claim(task: Task, seat: Seat, now: datetime, lease: timedelta, lost: Run | N
         Verb.CLAIM,
         fence=task.fence + 1,
         runs=task.runs + 1,
-        attempts=task.attempts + (1 if lost else 0),
+        attempts=task.attempts + (1 if lost and task.state is State.RUNNING else 0),
         not_before=None,
         updated_at=now,
     )
@@ -141,10 +142,10 @@ def claim(task: Task, seat: Seat, now: datetime, lease: timedelta, lost: Run | N
         model=task.model,
         started_at=now,
     )
-    events = [_told("run.started", run, now, f"{seat.agent} starts {task.title}")]
+    events = [event("run.started", now, f"{seat.agent} starts {task.title}", run=run)]
     if lost:
         lost = end(lost, Outcome.FAILED, now, Reason.CRASHED, "its runner went away")
-        events.insert(0, _told("run.failed", lost, now, lost.note, reason=lost.reason))
+        events.insert(0, event("run.failed", now, lost.note, run=lost, reason=lost.reason))
     return Claim(taken, run, lost, tuple(events))
 
 
@@ -160,14 +161,8 @@ def adopt(task: Task, run: Run, runner: RunnerId, now: datetime, lease: timedelt
             "version": run.version + 1,
         }
     )
-    told = _told("run.adopted", kept, now, f"{runner} goes on with {run.agent}'s run")
+    told = event("run.adopted", now, f"{runner} goes on with {run.agent}'s run", run=kept)
     return Claim(taken, kept, None, (told,))
-
-
-def _told(kind: str, run: Run, now: datetime, text: str, **data: Any) -> Event:
-    return Event(
-        at=now, kind=kind, task=run.task, run=run.id, agent=run.agent, text=text, data=data
-    )
 
 
 def end(
@@ -203,4 +198,4 @@ class Attempts(NamedTuple):
     longest_rest: timedelta = timedelta(minutes=5)
 
     def backoff(self, attempts: int) -> timedelta:
-        return min(self.first_rest * 2 ** max(0, attempts - 1), self.longest_rest)
+        return min(self.first_rest * float(2 ** max(0, attempts - 1)), self.longest_rest)

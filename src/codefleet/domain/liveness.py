@@ -5,13 +5,17 @@ from typing import NamedTuple
 
 
 class Pulse(NamedTuple):
-    """What was last seen of a running agent, in seconds ago."""
+    """What was last seen of a running agent, in seconds ago.
+
+    `slept` is how much of that time the machine itself slept: no agent can move in it.
+    """
 
     output_age: float
     cpu_age: float
     files_age: float
     tool_running: bool = False
     first_turn: bool = False
+    slept: float = 0.0
 
 
 class Patience(NamedTuple):
@@ -35,17 +39,22 @@ class Verdict(NamedTuple):
 
 def judge(pulse: Pulse, patience: Patience) -> Verdict:
     """A run is stuck when nothing is printed and neither the processor nor a file moves."""
-    limit = patience.tool if pulse.tool_running else patience.stuck
-    limit = limit * 2 if pulse.first_turn else limit
-    silent = _silent(pulse, limit)
-    if len(silent) == 3:
-        return Verdict(Life.STUCK, silent)
-    quiet = _silent(pulse, patience.quiet)
-    if "no output" in "".join(quiet):
-        return Verdict(Life.QUIET, quiet)
+    output, cpu, files = (
+        max(0.0, age - pulse.slept) for age in (pulse.output_age, pulse.cpu_age, pulse.files_age)
+    )
+    silent_for = {"no output": output, "no CPU time": cpu, "no file changed": files}
+    if min(silent_for.values()) >= _limit(pulse, patience):
+        return Verdict(Life.STUCK, _reasons(silent_for, 0.0))
+    if output >= patience.quiet:
+        return Verdict(Life.QUIET, _reasons(silent_for, patience.quiet))
     return Verdict(Life.ALIVE, ())
 
 
-def _silent(pulse: Pulse, limit: float) -> tuple[str, ...]:
-    ages = {"no output": pulse.output_age, "no CPU": pulse.cpu_age, "no file": pulse.files_age}
-    return tuple(f"{what} for {age:.0f} s" for what, age in ages.items() if age >= limit)
+def _limit(pulse: Pulse, patience: Patience) -> float:
+    """A tool may take long, and a first turn reads a lot before it says anything."""
+    limit = patience.tool if pulse.tool_running else patience.stuck
+    return limit * 2 if pulse.first_turn else limit
+
+
+def _reasons(silent_for: dict[str, float], at_least: float) -> tuple[str, ...]:
+    return tuple(f"{what} for {age:.0f} s" for what, age in silent_for.items() if age >= at_least)

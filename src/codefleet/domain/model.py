@@ -1,9 +1,9 @@
 """The nouns. One class per noun, from database row to JSON to tool schema: no shadow copies."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, NewType
+from typing import Annotated, Any, NewType, Self
 
 from pydantic import (
     AfterValidator,
@@ -22,8 +22,8 @@ QuestionId = NewType("QuestionId", str)
 
 
 def _instant(moment: datetime) -> str:
-    """Fixed width, so that the order of the texts is the order of the moments."""
-    return moment.isoformat(timespec="microseconds")
+    """Fixed width and one zone, so that the order of the texts is the order of the moments."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _sorted(values: Iterable[str]) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ class Noun(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    def evolve(self, **changes: Any) -> Any:
+    def evolve(self, **changes: Any) -> Self:
         """The same noun with these fields changed. The caller vouches for the values."""
         return self.model_copy(update=changes)
 
@@ -108,18 +108,18 @@ class Budget(Noun):
     tokens: int | None = Field(default=None, gt=0)
 
 
-class Task(Noun):
-    """One piece of work."""
+class Draft(Noun):
+    """What one may say of a task when adding it."""
 
-    id: TaskId
     title: str = Field(min_length=1, max_length=200)
+    name: str | None = Field(default=None, exclude=True)
     prompt: str = Field(default="", max_length=1_000_000)
     priority: int = Field(default=3, ge=1, le=5)
     labels: Names = ()
     scope: Names = ()
     needs: Names = ()
     checks: tuple[str, ...] = ()
-    repo: str
+    repo: str | None = None
     coder: str | None = None
     model: str | None = None
     budget: Budget | None = None
@@ -128,6 +128,20 @@ class Task(Noun):
     max_attempts: int | None = Field(default=None, ge=1)
     timeout_s: float | None = Field(default=None, gt=0)
 
+    @field_validator("title")
+    @classmethod
+    def _title_is_one_line(cls, title: str) -> str:
+        words = " ".join("".join(c if c.isprintable() else " " for c in title).split())
+        if not words:
+            raise ValueError("a title needs at least one visible character")
+        return words
+
+
+class Task(Draft):
+    """One piece of work."""
+
+    id: TaskId
+    repo: str
     state: State = State.PENDING
     paused: bool = False
     approved: bool = False
@@ -141,14 +155,6 @@ class Task(Noun):
     created_at: Instant
     updated_at: Instant
     version: int = 0
-
-    @field_validator("title")
-    @classmethod
-    def _title_is_one_line(cls, title: str) -> str:
-        words = " ".join("".join(c if c.isprintable() else " " for c in title).split())
-        if not words:
-            raise ValueError("a title needs at least one visible character")
-        return words
 
 
 class Usage(Noun):
@@ -329,3 +335,39 @@ class Event(Noun):
     agent: str | None = None
     text: str = ""
     data: dict[str, Any] = {}
+
+
+class InboxItem(Noun):
+    """One thing that waits for a human: an agent's question, or work to review."""
+
+    kind: str
+    task: TaskId
+    id: str
+    text: str
+    options: tuple[str, ...] = ()
+    since: Instant
+
+
+class Waiting(Noun):
+    """A pending task and why it does not run."""
+
+    task: Task
+    why: str
+    text: str
+    behind: tuple[TaskId, ...] = ()
+
+
+class Status(Noun):
+    """The fleet at a glance."""
+
+    at: Instant
+    paused: bool
+    counts: dict[str, int]
+    agents: tuple[Agent, ...]
+    running: tuple[Task, ...]
+    runs: tuple[Run, ...]
+    waiting: tuple[Waiting, ...]
+    landing: tuple[Task, ...]
+    inbox: tuple[InboxItem, ...]
+    conflicts: tuple[Conflict, ...]
+    spent_today: Usage

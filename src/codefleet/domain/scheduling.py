@@ -1,7 +1,7 @@
 """Which tasks may start now, and why the others wait: one rule for every claim and every door."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -54,7 +54,7 @@ def hold(
         return _waits_for(unmet)
     if task.not_before and task.not_before > now:
         because = f" ({task.reason})" if task.reason else ""
-        return Hold(Why.TIME, f"not before {task.not_before:%H:%M:%S}{because}")
+        return Hold(Why.TIME, f"not before {_clock(task.not_before, now)}{because}")
     return _collides(task, busy)
 
 
@@ -67,13 +67,17 @@ def decide(
     counts as busy for the ones after it.
     """
     running = [task for task in busy if task.scope]
-    verdicts: dict[tuple[str, tuple[str, ...]], bool] = {}
+    blocker: dict[tuple[str, tuple[str, ...]], TaskId] = {}
     for task in candidates:
         if seats <= 0:
             return
         claim = (task.repo, task.scope)
-        if verdicts.get(claim, False) or hold(task, now=now, busy=running):
-            verdicts[claim] = True
+        # What runs only grows here, so whoever blocked this claim once blocks it still.
+        if blocker.get(claim, task.id) != task.id:
+            continue
+        if held := hold(task, now=now, busy=running):
+            if held.why is Why.SCOPE:
+                blocker[claim] = held.behind[0]
             continue
         yield task
         seats -= 1
@@ -81,16 +85,25 @@ def decide(
             running.append(task)
 
 
+def _clock(moment: datetime, now: datetime) -> str:
+    """The time of day, with its date when that is not today; the whole fleet reads UTC."""
+    at, today = moment.astimezone(UTC), now.astimezone(UTC).date()
+    return f"{at:%H:%M:%S} UTC" if at.date() == today else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
 def _waits_for(unmet: Sequence[Task]) -> Hold:
     broken = [task for task in unmet if task.state in (State.FAILED, State.CANCELLED)]
     if broken:
-        text = ", ".join(f"{task.id} ({task.state})" for task in broken)
-        return Hold(Why.HELD_UP, f"held up by {text}", tuple(task.id for task in broken))
-    return Hold(
-        Why.NEEDS,
-        "waits for " + ", ".join(task.id for task in unmet),
-        tuple(task.id for task in unmet),
-    )
+        who = [f"{task.id} ({task.state})" for task in broken]
+        return Hold(Why.HELD_UP, f"held up by {_few(who)}", tuple(task.id for task in broken))
+    ids = tuple(task.id for task in unmet)
+    return Hold(Why.NEEDS, f"waits for {_few(ids)}", ids)
+
+
+def _few(names: Sequence[str]) -> str:
+    """At most three names and a number, because a line of status has to stay a line."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 def _collides(task: Task, busy: Iterable[Task]) -> Hold | None:

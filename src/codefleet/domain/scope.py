@@ -1,9 +1,12 @@
 """Which files a task claims, and whether two claims can meet.
 
-A scope is a list of git-style globs. The question "can one path match both?" is answered exactly
-for literal paths and `dir/**`, and with "yes" wherever two globs cannot be told apart.
+A scope is a list of paths and globs, read from the root of the repository. A plain path names that
+file, or that folder with all it holds. A glob is read as `.gitignore` reads it. The question "can
+one path match both?" is answered exactly for plain paths and `dir/**`, and with "yes" wherever two
+globs cannot be told apart.
 """
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,23 +16,25 @@ from codefleet.domain.errors import Invalid
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-WILD = frozenset("*?[")
+WILD = frozenset("*?[\\")
+UNREADABLE = (re.error, ValueError)
+ESCAPE_OR_CLASS = re.compile(r"\\.|\[[!^]?(?:\w(?:-\w)?|\.)+-?\]")
+HINT = (
+    "a scope is a path or glob inside the repository, such as 'src/mail/**';"
+    " '**' is all of it, and '\\[' is a plain bracket"
+)
 
 
 def valid(globs: Iterable[str]) -> None:
     """Refuse globs that could never name a file inside a repository."""
     for glob in globs:
-        parts = glob.split("/")
-        if not glob.strip() or glob.startswith(("!", "#")) or ".." in parts or "\0" in glob:
-            raise Invalid(
-                f"{glob!r} is not a file scope",
-                hint="a scope is a path or glob inside the repository, such as 'src/mail/**'",
-            )
+        if not (_is_a_path(glob) and _is_readable(glob)):
+            raise Invalid(f"{glob!r} is not a file scope", hint=HINT)
 
 
 def matches(scope: Iterable[str], path: str) -> bool:
     """Is this path inside the scope? A scope of nothing holds nothing."""
-    return _spec(tuple(scope)).match_file(path)
+    return _spec(tuple(_rooted(glob) for glob in scope)).match_file(path)
 
 
 def overlap(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | None:
@@ -42,33 +47,58 @@ def overlap(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | Non
     return None
 
 
+def _is_a_path(glob: str) -> bool:
+    """A name inside the repository, in visible characters; git reads a leading ! or # otherwise."""
+    parts = {part for part in glob.split("/") if part not in ("", ".")}
+    visible = glob.isprintable() and glob == glob.strip()
+    return bool(parts) and visible and ".." not in parts and glob[0] not in "!#"
+
+
+def _is_readable(glob: str) -> bool:
+    """Every bracket closes, every escape escapes something, every range runs upwards."""
+    if {"[", "\\"} & set(ESCAPE_OR_CLASS.sub("", glob)):
+        return False
+    try:
+        return all(pattern.include for pattern in _spec((_rooted(glob),)).patterns)
+    except UNREADABLE:
+        return False
+
+
 @lru_cache(maxsize=4096)
-def _spec(globs: tuple[str, ...]) -> "GitIgnoreSpec":
+def _spec(lines: tuple[str, ...]) -> "GitIgnoreSpec":
     from pathspec import GitIgnoreSpec  # here, because it is slow to import and seldom needed
 
-    return GitIgnoreSpec.from_lines(globs)
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def _rooted(glob: str) -> str:
+    """The glob as a line of `.gitignore`; only a bare name with a wild card is at any depth."""
+    path = "/".join(part for part in glob.split("/") if part not in ("", "."))
+    any_depth = WILD & set(glob) and "/" not in glob.rstrip("/")
+    return f"{'**' if any_depth else ''}/{path}{'/' if glob.endswith('/') else ''}"
 
 
 @lru_cache(maxsize=65536)
 def _meet(left: str, right: str) -> bool:
-    return _segments_meet(_segments(left), _segments(right))
+    return _paths_meet(_rooted(left).strip("/").split("/"), _rooted(right).strip("/").split("/"))
 
 
-def _segments(glob: str) -> tuple[str, ...]:
-    """A glob as path segments from the root; a bare name may stand at any depth."""
-    anchored = "/" in glob.rstrip("/")
-    parts = tuple(part for part in glob.split("/") if part and part != ".")
-    return parts if anchored or glob.startswith("/") else ("**", *parts)
+def _paths_meet(left: list[str], right: list[str]) -> bool:
+    """Can one path be inside both? A pattern that ends names a file or a whole folder.
 
-
-def _segments_meet(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
-    """Can one path be inside both? A pattern that ends names a file or a whole folder."""
-    if not left or not right:
-        return True
-    if left[0] == "**" or right[0] == "**":
-        star, other = (left, right) if left[0] == "**" else (right, left)
-        return any(_segments_meet(star[1:], other[skip:]) for skip in range(len(other) + 1))
-    return _names_meet(left[0], right[0]) and _segments_meet(left[1:], right[1:])
+    `here[j]` says whether what is left of both can meet. Filled from the end, it costs the product
+    of the lengths, so that no pair of globs can make a claim slow.
+    """
+    below = [True] * (len(right) + 1)
+    for ours in reversed(left):
+        here = [True] * (len(right) + 1)
+        for j, theirs in reversed(list(enumerate(right))):
+            if "**" in (ours, theirs):
+                here[j] = below[j] or here[j + 1]
+            else:
+                here[j] = below[j + 1] and _names_meet(ours, theirs)
+        below = here
+    return below[0]
 
 
 def _names_meet(left: str, right: str) -> bool:
@@ -76,10 +106,18 @@ def _names_meet(left: str, right: str) -> bool:
     if not WILD & {*left, *right}:
         return left == right
     if not WILD & set(left):
-        return _spec((f"/{right}",)).match_file(left)
+        return _could_match(right, left)
     if not WILD & set(right):
-        return _spec((f"/{left}",)).match_file(right)
+        return _could_match(left, right)
     return _begin_alike(_head(left), _head(right)) and _begin_alike(_tail(left), _tail(right))
+
+
+def _could_match(glob: str, name: str) -> bool:
+    """An unreadable glob in an old task counts as a match: it may delay work, never stop claims."""
+    try:
+        return _spec((f"/{glob}",)).match_file(name)
+    except UNREADABLE:
+        return True
 
 
 def _begin_alike(left: str, right: str) -> bool:
@@ -93,4 +131,4 @@ def _head(name: str) -> str:
 
 def _tail(name: str) -> str:
     """The letters after the last wild card, last one first."""
-    return name[max(name.rfind(c) for c in "*?]") + 1 :][::-1]
+    return name[max(name.rfind(c) for c in "*?]\\") + 1 :][::-1]

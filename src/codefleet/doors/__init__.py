@@ -1,0 +1,1 @@
+"""The doors: each reads input, calls one verb of the core and shows the result."""

@@ -1,0 +1,11 @@
+"""The verbs, a file per noun. `Fleet` is all of them together: the one core behind every door."""
+
+from codefleet.fleet.conflicts import Conflicts
+from codefleet.fleet.exchange import Exchange
+from codefleet.fleet.repos import Repos
+from codefleet.fleet.runs import Runs
+from codefleet.fleet.status import Overview
+
+
+class Fleet(Overview, Runs, Repos, Conflicts, Exchange):
+    """Everything one can ask of a fleet."""

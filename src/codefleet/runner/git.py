@@ -36,8 +36,12 @@ class Git:
         *args: str,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
+        holds: Sequence[int] = (),
     ) -> Done:
-        """Run git and tell how it ended; a negative code is the signal that killed it."""
+        """Run git and tell how it ended; a negative code is the signal that killed it.
+
+        `holds` are open files that git keeps open too: a lock on one lasts until git is gone.
+        """
         try:
             process = await asyncio.create_subprocess_exec(
                 *("git", *MACHINE, *args),
@@ -46,10 +50,13 @@ class Git:
                 stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
+                pass_fds=holds,
             )
         except FileNotFoundError as missing:
             raise _missing(self.folder) from missing
-        out, err = await process.communicate(stdin.encode() if stdin is not None else None)
+        out, err = await process.communicate(
+            stdin.encode(errors="surrogateescape") if stdin is not None else None
+        )
         assert process.returncode is not None
         return Done(
             process.returncode,
@@ -62,9 +69,10 @@ class Git:
         *args: str,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
+        holds: Sequence[int] = (),
     ) -> str:
         """Run git, which must succeed, and return what it printed."""
-        done = await self.run(*args, stdin=stdin, env=env)
+        done = await self.run(*args, stdin=stdin, env=env, holds=holds)
         if done.code:
             raise failed(self.folder, args, done)
         return done.out.rstrip("\n")

@@ -1,0 +1,150 @@
+"""The fleet's own line protocol: what any program can print to tell the fleet how it goes.
+
+One JSON object per line of standard output; `type` says what it is. Fields with a star are needed,
+the others may be left out. Lines of another type, and other fields, mean nothing.
+
+| type       | fields                                                       | tells                |
+|------------|--------------------------------------------------------------|----------------------|
+| `started`  | `session`, `model`                                           | what to resume later |
+| `said`     | `text`*                                                      | words for the log    |
+| `tool`     | `name`*, `detail`, `done`                                    | a call starts, ends  |
+| `file`     | `path`*                                                      | a file was touched   |
+| `usage`    | `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd` | used since last time |
+| `limit`    | `text`, `resets_at` (ISO 8601 or Unix seconds)               | no more work until   |
+| `asks`     | `text`*, `options`                                           | a human must answer  |
+| `finished` | `text`, `no_changes`                                         | all is done, it says |
+| `broke`    | `text`, `reason` (one of the fleet's failure reasons)        | it cannot go on      |
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from codefleet.domain.model import Reason, Usage
+from codefleet.ports import (
+    Asks,
+    Broke,
+    Finished,
+    Limited,
+    Said,
+    Signal,
+    Started,
+    Tool,
+    Touched,
+    Used,
+)
+
+MOST = 10**15  # nobody uses more; a larger number is noise
+
+Fields = Mapping[str, Any]
+
+
+def read(line: str) -> Iterator[Signal]:
+    """What one line means; nothing when it is none of ours."""
+    fields = parsed(line)
+    kind = fields.get("type")
+    reader = READERS.get(kind) if isinstance(kind, str) else None
+    signal = reader(fields) if reader else None
+    if signal is not None:
+        yield signal
+
+
+def parsed(line: str) -> Fields:
+    """The JSON object on this line; an empty one when there is none."""
+    if not line.lstrip().startswith("{"):
+        return {}
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def text(value: object) -> str:
+    """Text that can be stored and shown: half a surrogate pair, which JSON allows, cannot."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+def amount(value: object) -> float:
+    """A number that can be added up, else 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return value if 0 <= value <= MOST and math.isfinite(value) else 0
+
+
+def moment(value: object) -> datetime | None:
+    """A moment from ISO 8601 or Unix seconds, taken as UTC when it names no zone."""
+    try:
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value)
+            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None
+
+
+def _started(fields: Fields) -> Signal:
+    return Started(text(fields.get("session")) or None, text(fields.get("model")) or None)
+
+
+def _said(fields: Fields) -> Signal | None:
+    words = text(fields.get("text"))
+    return Said(words) if words else None
+
+
+def _tool(fields: Fields) -> Signal | None:
+    name = text(fields.get("name"))
+    return Tool(name, text(fields.get("detail")), fields.get("done") is True) if name else None
+
+
+def _file(fields: Fields) -> Signal | None:
+    path = text(fields.get("path"))
+    return Touched(path) if path else None
+
+
+def _usage(fields: Fields) -> Signal:
+    return Used(
+        Usage(
+            input_tokens=int(amount(fields.get("input_tokens"))),
+            output_tokens=int(amount(fields.get("output_tokens"))),
+            cached_tokens=int(amount(fields.get("cached_tokens"))),
+            cost_usd=float(amount(fields.get("cost_usd"))),
+        )
+    )
+
+
+def _limit(fields: Fields) -> Signal:
+    return Limited(text(fields.get("text")), moment(fields.get("resets_at")))
+
+
+def _asks(fields: Fields) -> Signal | None:
+    question, options = text(fields.get("text")), fields.get("options")
+    listed = options if isinstance(options, list) else []
+    return Asks(question, tuple(filter(None, map(text, listed)))) if question else None
+
+
+def _finished(fields: Fields) -> Signal:
+    return Finished(text(fields.get("text")), fields.get("no_changes") is True)
+
+
+def _broke(fields: Fields) -> Signal:
+    reason = fields.get("reason")
+    known = reason if reason in list(Reason) else Reason.UNKNOWN
+    return Broke(text(fields.get("text")), str(known))
+
+
+READERS: Mapping[str, Callable[[Fields], Signal | None]] = {
+    "started": _started,
+    "said": _said,
+    "tool": _tool,
+    "file": _file,
+    "usage": _usage,
+    "limit": _limit,
+    "asks": _asks,
+    "finished": _finished,
+    "broke": _broke,
+}

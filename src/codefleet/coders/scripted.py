@@ -1,0 +1,40 @@
+"""The scripted coder: an agent that does what a small script in the task's prompt says.
+
+It needs no key and no network, so it is the demo's agent, the tests' agent, and a way to try a
+workflow before paying for it. `scripted_agent.py` is the program and explains the script.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from codefleet.coders import jsonl
+from codefleet.ports import Abilities, Assignment, Signal, Start
+
+PROGRAM = Path(__file__).with_name("scripted_agent.py")
+
+
+class Scripted:
+    """Starts and reads the scripted agent."""
+
+    name = "scripted"
+    abilities = Abilities(resume=True, reports_cost=True)
+
+    def start(self, assignment: Assignment) -> Start:
+        session = assignment.resume or assignment.run.id
+        # How far a session came is noted beside its first run, for all runs that resume it.
+        notes = assignment.prompt_file.parent.parent / Path(session).name / "session.json"
+        argv = [
+            *(sys.executable, "-I", "-S", str(PROGRAM)),
+            f"--attempt={assignment.run.number}",
+            f"--session={session}",
+            f"--notes={notes}",
+            f"--resume={'yes' if assignment.resume else 'no'}",
+        ]
+        return Start(argv=argv, stdin=assignment.prompt)
+
+    def read(self, line: str) -> Iterator[Signal]:
+        return jsonl.read(line)
+
+
+coder = Scripted()

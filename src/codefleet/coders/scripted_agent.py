@@ -1,0 +1,383 @@
+"""The scripted agent: does what the script in its prompt says, and tells it line by line.
+
+The script stands in the prompt as a fenced block that is marked `fleet`, one step per line:
+
+    ```fleet
+    say Looking around
+    write src/hello.py <<END
+    print("hello")
+    END
+    edit src/hello.py "hello" "good morning"
+    commit Greet politely
+    ask Which port? | 8080 | 9090
+    append settings.ini "port = {{answer}}"
+    finish The greeting is polite now
+    on attempt 2
+    shell python src/hello.py
+    ```
+
+Words with spaces are quoted as in a shell. Any text can be given as `<<NAME` instead: it is then
+the lines that follow, up to one that is just NAME. Lines that begin with # are remarks.
+
+    write PATH TEXT              make or replace a file, with its folders
+    append PATH TEXT             add to the end of a file
+    edit PATH OLD NEW            replace the first OLD in a file; fails when there is none
+    delete PATH                  remove a file
+    shell COMMAND                run `sh -c COMMAND`; fails when it does
+    commit MESSAGE               commit everything that has changed
+    say TEXT                     print words
+    usage input=N output=N cached=N cost=USD
+    ask QUESTION | OPTION | ...  end the turn; when resumed, {{answer}} is what was answered
+    wait SECONDS                 do nothing for a while
+    wait until PATH [SECONDS]    wait for a file, at most that long (60)
+    limit SECONDS [TEXT]         say that the provider refuses work for so long, and end
+    broke REASON TEXT            say that it cannot go on, and end
+    finish [--no-changes] TEXT   say that all is done, and end; it is the last step anyway
+    crash [CODE or SIGNAL]       end without a word
+    hang                         print nothing and do nothing, for ever
+    spin                         print nothing and keep a processor busy, for ever
+    ignore SIGNAL                pay no heed to that signal from here on
+    orphan [SECONDS]             leave a process behind in a session of its own (600)
+
+`on attempt N` begins what is done from the Nth run of the task on, instead of what stands before.
+A session that ended its turn by `ask` or `limit` goes on with the step after it.
+"""
+
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+IDENTITY = ("-c", "user.name=scripted agent", "-c", "user.email=scripted@codefleet.invalid")
+LOOK_AGAIN_S = 0.01
+FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}) *(?P<mark>\w*) *$")
+HERE = re.compile(r"^<<(\w+)$")
+
+
+class Trouble(Exception):
+    """The script cannot be followed; the text says why."""
+
+
+class Step(NamedTuple):
+    line: int
+    name: str
+    words: list[str]
+
+
+def main() -> None:
+    """Follow the script on standard input from where the session stands."""
+    flags = dict(flag.removeprefix("--").split("=", 1) for flag in sys.argv[1:])
+    prompt = sys.stdin.buffer.read().decode(errors="replace")
+    notes = Notes(Path(flags["notes"]), attempt=int(flags["attempt"]))
+    tell("started", session=flags["session"], model="script")
+    if flags["resume"] == "yes":
+        notes.recall()
+    try:
+        steps = section(sections(script(prompt)), notes.attempt)
+    except Trouble as trouble:
+        tell("broke", reason="coder_missing", text=str(trouble))
+        sys.exit(1)
+    *_, answer = ["", *blocks(prompt, "answer")]
+    follow(steps, notes, "\n".join(answer))
+
+
+def follow(steps: list[Step], notes: "Notes", answer: str) -> None:
+    """Do one step after the other, and note each, so that a resumed session repeats none."""
+    for number, step in enumerate(steps):
+        if number < notes.done:
+            continue
+        if step.name in LAST:
+            notes.keep(number + 1)
+        try:
+            STEPS[step.name](*(word.replace("{{answer}}", answer) for word in step.words))
+        except (Trouble, OSError, ValueError) as trouble:
+            tell("broke", reason="unknown", text=f"line {step.line}, {step.name}: {trouble}")
+            sys.exit(1)
+        notes.keep(number + 1)
+    finish()
+
+
+class Notes:
+    """How far a session came: kept outside the worktree, for the run that resumes it."""
+
+    def __init__(self, file: Path, attempt: int) -> None:
+        self.file = file
+        self.attempt = attempt
+        self.done = 0
+
+    def recall(self) -> None:
+        try:
+            kept = json.loads(self.file.read_text())
+        except OSError:
+            tell("said", text="The notes of this session are gone; starting from the beginning.")
+            return
+        self.attempt, self.done = kept["attempt"], kept["done"]
+
+    def keep(self, done: int) -> None:
+        self.done = done
+        draft = self.file.with_name(f"{self.file.name}.draft")
+        draft.write_text(json.dumps({"attempt": self.attempt, "done": done}))
+        draft.rename(self.file)
+
+
+def script(prompt: str) -> list[str]:
+    for lines in blocks(prompt, "fleet"):
+        return lines
+    raise Trouble(
+        "the scripted agent found no script in the prompt; "
+        "add a block marked ```fleet, or choose another coder with --coder"
+    )
+
+
+def blocks(prompt: str, mark: str) -> Iterator[list[str]]:
+    """The lines of each fenced block with this mark."""
+    lines = iter(prompt.split("\n"))
+    for line in lines:
+        opened = FENCE.match(line.rstrip())
+        if opened and opened["mark"] == mark:
+            yield list(until_closed(lines, opened["fence"], len(opened["indent"])))
+
+
+def until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
+    for line in lines:
+        closing = line.strip()
+        if closing.startswith(fence) and not closing.strip("`"):
+            return
+        yield line[indent:] if not line[:indent].strip() else line
+
+
+def sections(lines: list[str]) -> dict[int, list[Step]]:
+    """The steps by the attempt they begin with."""
+    found: dict[int, list[Step]] = {1: []}
+    attempt = 1
+    numbered = enumerate(lines, 1)
+    for number, line in numbered:
+        name, _, rest = line.strip().partition(" ")
+        if not name or name.startswith("#"):
+            continue
+        if name == "on":
+            attempt = attempt_of(number, rest)
+            found[attempt] = []
+        elif name in STEPS:
+            found[attempt].append(Step(number, name, words(number, name, rest.strip(), numbered)))
+        else:
+            raise Trouble(f"line {number}: no step {name}; there are: {', '.join(STEPS)}")
+    return found
+
+
+def attempt_of(number: int, rest: str) -> int:
+    match rest.split():
+        case ["attempt", count] if count.isdecimal() and int(count) > 0:
+            return int(count)
+    raise Trouble(f"line {number}: say `on attempt 2`, not `on {rest}`")
+
+
+def section(found: dict[int, list[Step]], attempt: int) -> list[Step]:
+    return found[max(first for first in found if first <= attempt)]
+
+
+def words(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> list[str]:
+    """What a step is given, with each <<NAME replaced by the lines that follow."""
+    try:
+        given = shlex.split(rest) if name not in WHOLE_LINE else [rest] if rest else []
+    except ValueError as reason:
+        raise Trouble(f"line {number}: {reason} in: {rest}") from None
+    least, most = TAKES[name]
+    if not least <= len(given) <= most:
+        raise Trouble(f"line {number}: {name} is not given what it needs: {rest or 'nothing'}")
+    return [here(tag[1], number, lines) if (tag := HERE.match(w)) else w for w in given]
+
+
+def here(tag: str, number: int, lines: Iterator[tuple[int, str]]) -> str:
+    body: list[str] = []
+    for _, line in lines:
+        if line.rstrip() == tag:
+            return "".join(f"{text}\n" for text in body)
+        body.append(line)
+    raise Trouble(f"line {number}: no line that is just {tag} ends this text")
+
+
+def tell(kind: str, **fields: Any) -> None:
+    print(json.dumps({"type": kind, **fields}), flush=True)
+
+
+def write(path: str, text: str) -> None:
+    put(path, text, "w")
+
+
+def append(path: str, text: str) -> None:
+    put(path, text, "a")
+
+
+def put(path: str, text: str, mode: str) -> None:
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open(mode, encoding="utf-8", newline="") as out:
+        out.write(text if text.endswith("\n") else f"{text}\n")
+    tell("file", path=path)
+
+
+def edit(path: str, old: str, new: str) -> None:
+    file = Path(path)
+    before = file.read_bytes().decode()
+    if old not in before:
+        raise Trouble(f"{path} does not contain {old!r}")
+    file.write_bytes(before.replace(old, new, 1).encode())
+    tell("file", path=path)
+
+
+def delete(path: str) -> None:
+    Path(path).unlink()
+    tell("file", path=path)
+
+
+def shell(command: str) -> None:
+    tell("tool", name="shell", detail=command)
+    code = run("sh", "-c", command)
+    tell("tool", name="shell", detail=command, done=True)
+    if code:
+        raise Trouble(f"exit code {code} from: {command}")
+
+
+def commit(message: str) -> None:
+    tell("tool", name="commit", detail=message)
+    run("git", "add", "--all")
+    if run("git", "diff", "--cached", "--quiet") == 0:
+        tell("said", text="There is nothing to commit.")
+    elif code := run("git", *IDENTITY, "-c", "commit.gpgsign=false", "commit", "-qm", message):
+        raise Trouble(f"git commit ended with {code}; see stderr.log")
+    tell("tool", name="commit", detail=message, done=True)
+
+
+def run(*argv: str) -> int:
+    """Run a program with its words in our log, since our output is for the fleet to read."""
+    import subprocess  # takes long to import, and many scripts run nothing
+
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode
+
+
+def say(text: str) -> None:
+    tell("said", text=text)
+
+
+def usage(*amounts: str) -> None:
+    names = {"input": "input_tokens", "output": "output_tokens", "cached": "cached_tokens"}
+    given = dict(amount.split("=", 1) for amount in amounts)
+    cost = float(given.pop("cost", 0))
+    if unknown := given.keys() - names:
+        raise Trouble(f"it knows input, output, cached and cost, not {', '.join(unknown)}")
+    tell("usage", **{names[name]: int(count) for name, count in given.items()}, cost_usd=cost)
+
+
+def ask(text: str) -> NoReturn:
+    question, *options = (part.strip() for part in text.split("|"))
+    tell("asks", text=question, options=options)
+    sys.exit(0)
+
+
+def wait(*how: str) -> None:
+    match how:
+        case ["until", path]:
+            wait_until(Path(path), 60.0)
+        case ["until", path, seconds]:
+            wait_until(Path(path), float(seconds))
+        case [seconds]:
+            time.sleep(float(seconds))
+        case _:
+            raise Trouble("say `wait SECONDS` or `wait until PATH SECONDS`")
+
+
+def wait_until(path: Path, seconds: float) -> None:
+    bound = time.monotonic() + seconds
+    while not path.exists():
+        if time.monotonic() > bound:
+            raise Trouble(f"{path} did not come within {seconds:g} s")
+        time.sleep(LOOK_AGAIN_S)
+
+
+def limit(text: str) -> NoReturn:
+    seconds, _, words = text.partition(" ")
+    tell(
+        "limit", text=words or "The usage limit is reached.", resets_at=time.time() + float(seconds)
+    )
+    sys.exit(1)
+
+
+def broke(text: str) -> NoReturn:
+    reason, _, words = text.partition(" ")
+    tell("broke", reason=reason, text=words)
+    sys.exit(1)
+
+
+def finish(text: str = "") -> NoReturn:
+    words = text.removeprefix("--no-changes")
+    tell("finished", text=words.strip() or "The script is done.", no_changes=words != text)
+    sys.exit(0)
+
+
+def crash(how: str = "1") -> NoReturn:
+    if how.isdecimal():
+        os._exit(int(how))
+    number = signal_of(how)
+    if number is not signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    hang()
+
+
+def hang() -> NoReturn:
+    while True:
+        signal.pause()
+
+
+def spin() -> NoReturn:
+    while True:
+        pass
+
+
+def ignore(name: str) -> None:
+    signal.signal(signal_of(name), signal.SIG_IGN)
+
+
+def signal_of(name: str) -> signal.Signals:
+    try:
+        return signal.Signals[name]
+    except KeyError:
+        raise Trouble(f"there is no signal {name}; say SIGTERM, for example") from None
+
+
+def orphan(seconds: str = "600") -> None:
+    pid = os.posix_spawnp("sleep", ["sleep", seconds], os.environ, setsid=True)
+    tell("said", text=f"Left process {pid} behind.")
+
+
+STEPS: dict[str, Callable[..., None]] = {
+    step.__name__: step
+    for step in (
+        *(write, append, edit, delete, shell, commit, say, usage, ask, wait),
+        *(limit, broke, finish, crash, hang, spin, ignore, orphan),
+    )
+}
+WHOLE_LINE = {"shell", "commit", "say", "ask", "limit", "broke", "finish"}
+LAST = {"ask", "limit", "broke", "finish", "crash"}
+TAKES = dict.fromkeys(STEPS, (1, 1)) | {
+    "write": (2, 2),
+    "append": (2, 2),
+    "edit": (3, 3),
+    "usage": (1, 4),
+    "wait": (1, 3),
+    "finish": (0, 1),
+    "crash": (0, 1),
+    "hang": (0, 0),
+    "spin": (0, 0),
+    "orphan": (0, 1),
+}
+
+if __name__ == "__main__":
+    main()

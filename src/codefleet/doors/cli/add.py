@@ -1,0 +1,173 @@
+"""Add tasks: one from the words on the command line, or many from a file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from pydantic import ValidationError
+
+from codefleet.domain.errors import Invalid, NotFound
+from codefleet.domain.model import Budget, Draft, Repo, Task
+from codefleet.doors.cli import show
+from codefleet.doors.cli.call import call, complete_task, json_option, repo_here, say
+from codefleet.doors.cli.drafts import entry_name, read_drafts, read_text
+from codefleet.doors.cli.moment import moment
+from codefleet.doors.cli.text import clean
+from codefleet.fleet.tasks import invalid
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
+
+COMPARED = 20
+
+
+@click.command()
+@click.argument("title", required=False)
+@click.option("-d", "--description", metavar="TEXT", help="What to do, at length; - reads stdin.")
+@click.option("--priority", type=click.IntRange(1, 5), help="1 to 5; 5 is most urgent.  [3]")
+@click.option("--label", "labels", multiple=True, help="A word to find it by; repeatable.")
+@click.option("--scope", multiple=True, metavar="GLOB", help="Files it may touch; repeatable.")
+@click.option(
+    "--needs",
+    multiple=True,
+    metavar="TASK",
+    shell_complete=complete_task,
+    help="A task that must complete first; repeatable.",
+)
+@click.option("--check", "checks", multiple=True, metavar="CMD", help="Must succeed; repeatable.")
+@click.option("--coder", help="The agent program.")
+@click.option("--model", help="The model it uses.")
+@click.option("--repo", metavar="PATH|NAME", help="Where to work, if not in the repository here.")
+@click.option("--budget", type=float, metavar="USD", help="What it may cost.")
+@click.option("--budget-tokens", type=int, metavar="N", help="How many tokens it may use.")
+@click.option("--not-before", metavar="TIME", help="'2026-11-16 09:00', or +2h from now.")
+@click.option("--attempts", "max_attempts", type=int, help="How often to try.")
+@click.option("--timeout", "timeout_s", type=float, metavar="S", help="The longest a run may take.")
+@click.option("--assign", "assignee", metavar="AGENT", help="Only this agent may take it.")
+@click.option("--file", "source", metavar="FILE|-", help="Tasks from YAML or JSON, all or none.")
+@click.option("--strict", is_flag=True, help="Refuse a scope that matches no file.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the id.")
+@json_option
+def add(
+    title: str | None,
+    source: str | None,
+    repo: str | None,
+    strict: bool,
+    quiet: bool,
+    as_json: bool,
+    **fields: Any,
+) -> None:
+    """Queue a task, or all the tasks of a file.
+
+    \b
+    fleet add "Extract the mailer" --scope 'src/mail/**' --priority 4
+    fleet add "Test the mailer" --needs k3m9x2pa --check 'pytest -q tests/mail'
+    fleet add --file tasks.yaml
+    """
+    if (title is None) == (source is None):
+        raise click.UsageError("say a title, or --file FILE", click.get_current_context())
+    drafts = read_drafts(source) if source else [_draft(title, fields)]
+
+    async def queue(fleet: "Fleet") -> Sequence[Task]:
+        placed = [await _placed(fleet, draft, repo) for draft in drafts]
+        await _needs_exist(fleet, placed if source else ())
+        await _scopes_match(fleet, placed, strict)
+        await _point_out_similar(fleet, placed)
+        return await fleet.add(placed)
+
+    added = call(queue)
+    if as_json:
+        show.nouns(added) if source else show.noun(added[0])
+        return
+    for task in added:
+        click.echo(task.id if quiet else f"{task.id}  {clean(task.title)}")
+
+
+def _draft(title: str | None, said: dict[str, Any]) -> Draft:
+    """Words -> a draft."""
+    text = said.pop("description")
+    usd, tokens = said.pop("budget"), said.pop("budget_tokens")
+    later = said.pop("not_before")
+    fields = {name: value for name, value in said.items() if value not in (None, ())}
+    try:
+        return Draft(
+            title=title or "",
+            prompt=read_text("-") if text == "-" else text or "",
+            budget=Budget(usd=usd, tokens=tokens) if usd or tokens else None,
+            not_before=moment(later) if later else None,
+            **fields,
+        )
+    except ValidationError as wrong:
+        raise invalid(wrong) from None
+
+
+async def _placed(fleet: "Fleet", draft: Draft, option: str | None) -> Draft:
+    """The draft with its repo by name: its own, that of --repo, or the one we stand in."""
+    wanted = draft.repo or option
+    known = [repo.name for repo in await fleet.repos()]
+    if wanted in known:
+        return draft.model_copy(update={"repo": wanted})
+    folder = Path(wanted) if wanted else repo_here()
+    if folder is None:
+        return draft  # the core knows what to do when there is only one repo
+    repo = await _register(fleet, folder)
+    return draft.model_copy(update={"repo": repo.name})
+
+
+async def _register(fleet: "Fleet", folder: Path) -> Repo:
+    from codefleet.runner.repository import register
+
+    return await register(fleet, folder)
+
+
+async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:
+    names = {draft.name for draft in drafts}
+    for number, draft in enumerate(drafts, start=1):
+        for need in set(draft.needs) - names:
+            try:
+                await fleet.get(need)
+            except NotFound:
+                raise NotFound(
+                    f"{entry_name(number, draft)}: needs {need}, which is no task",
+                    hint="a need is the `name` of another entry, or the id of a task",
+                ) from None
+
+
+async def _scopes_match(fleet: "Fleet", drafts: Sequence[Draft], strict: bool) -> None:
+    """A glob that matches nothing is often a slip, but files may be yet to come."""
+    from codefleet.domain import scope
+
+    files: dict[str, list[str]] = {}
+    for draft in drafts:
+        scope.valid(draft.scope)
+        if not draft.scope or not draft.repo:
+            continue
+        if draft.repo not in files:
+            files[draft.repo] = await _files(await fleet.repo(draft.repo))
+        for glob in draft.scope:
+            if not any(scope.matches([glob], path) for path in files[draft.repo]):
+                _matches_nothing(glob, draft.repo, strict)
+
+
+def _matches_nothing(glob: str, repo: str, strict: bool) -> None:
+    problem = f"the scope {glob!r} matches no file in {repo}"
+    if strict:
+        raise Invalid(problem, hint="without --strict this is only a warning: files may come")
+    say(f"warning: {clean(problem)} now; the task may only make new files there")
+
+
+async def _files(repo: Repo) -> list[str]:
+    from codefleet.runner.git import Git
+
+    git = Git(Path(repo.path))
+    listed = await git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed.code:  # a bare repository has no files outside its commits
+        listed = await git.run("ls-tree", "-r", "-z", "--name-only", repo.trunk)
+    return [path for path in listed.out.split("\0") if path]
+
+
+async def _point_out_similar(fleet: "Fleet", drafts: Sequence[Draft]) -> None:
+    for draft in drafts[:COMPARED]:
+        for task in await fleet.similar(draft.title, draft.repo):
+            say(f"note: similar to {task.id} ({task.state}): {clean(task.title)}")

@@ -1,0 +1,78 @@
+"""What the commands share: opening the fleet, the option --json, and arguments that name tasks."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from codefleet.config import fleet_home
+from codefleet.domain.errors import FleetError
+from codefleet.ports import TaskQuery
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from codefleet.fleet import Fleet
+
+T = TypeVar("T")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON for programs.")
+
+
+def home() -> Path:
+    """The fleet's own folder, as this call names it."""
+    folder: Path = click.get_current_context().find_root().obj
+    return folder
+
+
+def call(
+    verb: "Callable[[Fleet], Awaitable[T]]", *, repo: Path | None = None, create: bool = False
+) -> T:
+    """Open the fleet, do one thing with it, close it."""
+    return asyncio.run(_with_fleet(home(), verb, repo, create))
+
+
+async def _with_fleet(
+    folder: Path,
+    verb: "Callable[[Fleet], Awaitable[T]]",
+    repo: Path | None = None,
+    create: bool = False,
+) -> T:
+    from codefleet.wiring import open_fleet  # here, so that `--help` need not load a store
+
+    async with open_fleet(folder, repo=repo, create=create) as fleet:
+        return await verb(fleet)
+
+
+def say(words: str) -> None:
+    """Words for the human go to stderr; stdout is for data."""
+    click.echo(words, err=True)
+
+
+def repo_here(start: Path | None = None) -> Path | None:
+    """The root of the git repository that we stand in, found without starting git."""
+    folder = (start or Path.cwd()).absolute()
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def complete_task(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
+    """Ids that begin so, for the shell. The program's own callback has not run then."""
+    from click.shell_completion import CompletionItem
+
+    named = ctx.find_root().params.get("home")
+    folder = Path(named) if named else fleet_home(os.environ)
+    query = TaskQuery(limit=500, newest_first=True)
+    try:
+        tasks = asyncio.run(_with_fleet(folder, lambda fleet: fleet.list(query)))
+    except (FleetError, OSError):
+        return []
+    return [CompletionItem(t.id, help=t.title) for t in tasks if t.id.startswith(incomplete)]
+
+
+task_argument = click.argument("task", shell_complete=complete_task)
+optional_task = click.argument("task", required=False, shell_complete=complete_task)

@@ -1,0 +1,109 @@
+"""A file of tasks -> drafts. Every complaint names the entry, so that it can be found."""
+
+import json
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from codefleet.config import nearest
+from codefleet.domain.errors import FleetError, Invalid
+from codefleet.domain.model import Draft
+from codefleet.doors.cli.moment import moment
+from codefleet.fleet.tasks import invalid
+
+FIELDS = tuple(Draft.model_fields)
+LIST = 'a list of tasks, or {"tasks": [...]}'
+
+
+def read_text(source: str) -> str:
+    """The whole of a file, or of standard input when it is called `-`."""
+    try:
+        raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        return raw.decode("utf-8-sig")
+    except OSError as wrong:
+        raise Invalid(
+            f"cannot read {source}: {wrong.strerror}", hint="is the path right?"
+        ) from None
+    except UnicodeDecodeError as wrong:
+        raise Invalid(
+            f"{source} is not UTF-8 text (byte {wrong.start})", hint="save it as UTF-8"
+        ) from None
+
+
+def read_drafts(source: str) -> list[Draft]:
+    """Every task that a YAML or JSON file describes."""
+    text = read_text(source)
+    content = _json(source, text) if _is_json(source, text) else _yaml(source, text)
+    if isinstance(content, dict) and set(content) == {"tasks"}:
+        content = content["tasks"]
+    if not isinstance(content, list) or not content:
+        raise Invalid(f"{source} holds no tasks", hint=f"a file of tasks is {LIST}")
+    return [_draft(number, entry) for number, entry in enumerate(content, start=1)]
+
+
+def entry_name(number: int, entry: Mapping[str, Any] | Draft) -> str:
+    """How a complaint calls an entry: its place, and its name or title."""
+    fields = entry.__dict__ if isinstance(entry, Draft) else entry
+    called = fields.get("name") or fields.get("title")
+    return f"entry {number} ({str(called)[:40]})" if called else f"entry {number}"
+
+
+def _is_json(source: str, text: str) -> bool:
+    return source.endswith(".json") or (source == "-" and text.lstrip().startswith(("[", "{")))
+
+
+def _json(source: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise Invalid(f"{source} is not JSON: {wrong}", hint="mend that line") from None
+
+
+def _yaml(source: str, text: str) -> Any:
+    import yaml  # here, because only files of tasks need it
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as wrong:
+        line = f"line {wrong.problem_mark.line + 1}: " if wrong.problem_mark else ""
+        raise Invalid(
+            f"{source} is not YAML: {line}{wrong.problem}", hint="mend that line"
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as wrong:
+        raise Invalid(f"{source} is not YAML: {str(wrong)[:200]}", hint=f"write {LIST}") from None
+
+
+def _draft(number: int, entry: object) -> Draft:
+    if not isinstance(entry, dict):
+        raise Invalid(
+            f"entry {number} is not a task: {str(entry)[:40]!r}", hint="a task has at least a title"
+        )
+    name = entry_name(number, entry)
+    unknown = next((str(field) for field in entry if field not in FIELDS), None)
+    if unknown is not None:
+        meant = "prompt" if unknown == "description" else nearest(unknown, FIELDS)
+        raise Invalid(
+            f"{name}: a task has no field {unknown!r}",
+            hint=f"did you mean {meant}?" if meant else f"fields are {', '.join(FIELDS)}",
+        )
+    try:
+        return Draft.model_validate({**entry, "not_before": _moment(entry.get("not_before"))})
+    except ValidationError as wrong:
+        raise _of_entry(name, invalid(wrong)) from None
+    except FleetError as wrong:
+        raise _of_entry(name, wrong) from None
+
+
+def _moment(said: object) -> object:
+    """YAML reads a time without a zone as one without a zone: it is meant by the wall clock."""
+    if isinstance(said, datetime):
+        return said.astimezone()
+    return moment(said) if isinstance(said, str) else said
+
+
+def _of_entry(name: str, wrong: FleetError) -> Invalid:
+    return Invalid(f"{name}: {wrong.problem}", hint=wrong.hint)

@@ -1,0 +1,68 @@
+"""The fleet's log: everything that happened, and what happens now."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from codefleet.domain.model import Event
+from codefleet.doors.cli import show
+from codefleet.doors.cli.call import call, json_option, optional_task
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
+
+LAST = 20
+PAGE = 1000
+
+
+@click.command()
+@optional_task
+@click.option("-f", "--follow", is_flag=True, help="Go on with new events until Ctrl-C.")
+@click.option("-n", "limit", type=click.IntRange(1), help=f"At most so many; the last {LAST} else.")
+@click.option("--since", type=click.IntRange(0), metavar="SEQ", help="All events after this one.")
+@json_option
+def log(
+    task: str | None, follow: bool, limit: int | None, since: int | None, as_json: bool
+) -> None:
+    """Show what happened, to one task or to the whole fleet, oldest first.
+
+    With --json each event is a line of its own; `seq` rises, so a reader goes on with --since.
+    """
+
+    async def read(fleet: "Fleet") -> None:
+        if since is None:
+            last = await fleet.events(task=task, limit=limit or LAST, newest=True)
+            seen = _put(last, 0, as_json)
+        else:
+            seen = await _all_since(fleet, task, since, limit, as_json)
+        if follow:
+            seen = seen or await fleet.store.last_seq()
+            async for event in fleet.follow(after=seen, task=task):
+                _put([event], seen, as_json)
+
+    call(read)
+
+
+async def _all_since(
+    fleet: "Fleet", task: str | None, seen: int, limit: int | None, as_json: bool
+) -> int:
+    left = limit
+    while left is None or left > 0:
+        size = PAGE if left is None else min(PAGE, left)
+        page = await fleet.events(task=task, after=seen, limit=size)
+        seen = _put(page, seen, as_json)
+        left = None if left is None else left - len(page)
+        if len(page) < size:
+            break
+    return seen
+
+
+def _put(events: Sequence[Event], seen: int, as_json: bool) -> int:
+    for event in events:
+        seen = event.seq
+        if as_json:
+            show.noun(event)
+        else:
+            show.event(event)
+    return seen

@@ -1,0 +1,201 @@
+"""The program itself: its commands, each loaded when it is called, and how every end is told."""
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from codefleet.config import fleet_home, nearest
+from codefleet.domain.errors import FleetError, Workspace
+from codefleet.doors.cli import text
+
+SECTIONS = {
+    "Begin": {
+        "demo": "demo:demo",
+        "init": "home:init",
+        "doctor": "doctor:doctor",
+        "config": "settings:config",
+        "completion": "completion:completion",
+    },
+    "Tasks": {
+        "add": "add:add",
+        "list": "tasks:list_",
+        "ready": "tasks:ready",
+        "show": "tasks:show_",
+        "edit": "edit:edit",
+        "cancel": "moves:cancel",
+        "retry": "moves:retry",
+        "pause": "moves:pause",
+        "resume": "moves:resume",
+    },
+    "Work": {
+        "run": "run:run",
+        "status": "status:status",
+        "log": "log:log",
+        "diff": "diff:diff",
+    },
+    "Decide": {
+        "inbox": "inbox:inbox",
+        "answer": "inbox:answer",
+        "land": "inbox:land",
+        "reject": "inbox:reject",
+    },
+    "Keep house": {
+        "gc": "home:gc",
+        "export": "exchange:export",
+        "import": "exchange:import_",
+        "reset": "home:reset",
+    },
+}
+COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+class Program(click.Group):
+    """Knows every command by name and imports only the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"codefleet.doors.cli.{module}"), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            meant = nearest(args[0], list(COMMANDS))
+            more = f"; did you mean {meant}?" if meant else ""
+            raise click.UsageError(f"there is no command {text.clean(args[0])!r}{more}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                commands = {name: self.get_command(ctx, name) for name in names}
+                formatter.write_dl(
+                    [(name, it.get_short_help_str(80)) for name, it in commands.items() if it]
+                )
+
+
+@click.group(
+    cls=Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--home",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="The fleet's own folder (else $FLEET_HOME, else ~/.fleet).",
+)
+@click.version_option(package_name="codefleet", message="codefleet %(version)s")
+@click.pass_context
+def program(ctx: click.Context, home: Path | None) -> None:
+    """The commander of a fleet of AI coding agents."""
+    ctx.obj = home.expanduser().absolute() if home else fleet_home(os.environ)
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the program and leave with the exit code that fits how it ended."""
+    for stream in (sys.stdout, sys.stderr):
+        getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+    raise SystemExit(_run(None if args is None else list(args)))
+
+
+def _run(args: list[str] | None) -> int:
+    try:
+        code = program.main(args=args, prog_name=_name(), standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except FleetError as error:
+        return _tell(error.problem, error.hint, error.exit_code)
+    except click.UsageError as error:
+        return _tell(error.format_message(), _usage_hint(error), 2)
+    except click.ClickException as error:
+        return _tell(error.format_message(), "", error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except OSError as error:
+        return _system_trouble(error)
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _tell(problem: str, hint: str, code: int) -> int:
+    click.echo(
+        f"{click.style('error:', fg='red', bold=True)} {text.clean_lines(problem)}", err=True
+    )
+    if hint:
+        click.echo(f"{click.style('hint:', fg='cyan')}  {text.clean_lines(hint)}", err=True)
+    return code
+
+
+def _name() -> str:
+    called = Path(sys.argv[0]).name
+    return called if called == "codefleet" else "fleet"
+
+
+def _usage_hint(error: click.UsageError) -> str:
+    if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.command.name == "add":
+        return "a title that begins with a dash comes after two dashes: fleet add -- '--title'"
+    path = error.ctx.command_path if error.ctx else "fleet"
+    return f"`{path} --help` shows how"
+
+
+def _system_trouble(error: OSError) -> int:
+    """The machine refuses: a closed pipe is no news, a full disk or a forbidden folder is."""
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    if error.errno == errno.ENOSPC:
+        return _tell("the disk is full", "make room and try again; nothing was lost", 6)
+    where = f"{error.filename}: " if error.filename else ""
+    _log_crash(error)
+    return _tell(
+        f"{where}{error.strerror or error}", "may you read and write there?", Workspace.exit_code
+    )
+
+
+def _unexpected(error: Exception) -> int:
+    written = _log_crash(error)
+    hint = f"this is a mistake in codefleet; the details are in {written}" if written else ""
+    summary = f"unexpected: {type(error).__name__}: {error}"
+    return _tell(summary[:500], hint or "FLEET_DEBUG=1 shows the details", 1)
+
+
+def _log_crash(error: BaseException) -> Path | None:
+    """The whole story goes to a file; on the screen it is shown only to those who ask."""
+    import traceback  # here, because it is seldom needed
+
+    story = "".join(traceback.format_exception(error))
+    if os.environ.get("FLEET_DEBUG"):
+        click.echo(story, err=True)
+    file = _home() / "logs" / "crash.log"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8", errors="replace") as log:
+            log.write(story + "\n")
+    except OSError:
+        return None
+    return file
+
+
+def _home() -> Path:
+    ctx = click.get_current_context(silent=True)
+    named: Any = ctx.find_root().obj if ctx else None
+    return named or fleet_home(os.environ)

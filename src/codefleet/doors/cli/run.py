@@ -1,0 +1,54 @@
+"""Work the queue."""
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING
+
+import click
+
+from codefleet.doors.cli.call import call, home, say
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
+    from codefleet.runner.loop import Loop
+
+
+@click.command()
+@click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
+@click.option("--coder", help="The agent program for tasks that name none.")
+@click.option("--until-idle", is_flag=True, help="End when there is nothing left to do.")
+def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
+    """Work the queue with a number of agents.
+
+    Ctrl-C stops gently: agents are asked to end and their work is kept. Ctrl-C again stops at once.
+    """
+
+    async def work(fleet: "Fleet") -> int:
+        from codefleet.doors.cli.watch import watching
+        from codefleet.runner.desk import Desk
+        from codefleet.runner.loop import Loop
+
+        flags = {"agents": agents, "coder": coder}
+        seats = agents or fleet.config.agents
+        loop = Loop(Desk(fleet, flags), agents=seats, coder=coder, until_idle=until_idle)
+        stopped = _heed_signals(loop)
+        async with watching(home()):
+            await loop.run()
+        return 128 + stopped[0] if stopped else 0
+
+    click.get_current_context().exit(call(work))
+
+
+def _heed_signals(loop: "Loop") -> list[int]:
+    """The first signal stops the runner gently, the next one firmly; returns those that came."""
+    came: list[int] = []
+
+    def stop(number: int) -> None:
+        came.append(number)
+        if len(came) == 1:
+            say("stopping gently; once more stops at once")
+        loop.stop(firm=len(came) > 1)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    return came

@@ -1,0 +1,145 @@
+"""The nouns as a human reads them, and as JSON for programs."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import click
+
+from codefleet.domain.model import Event, InboxItem, Noun, Run, State, Task, TaskId, Usage
+from codefleet.domain.scheduling import Hold, Why
+from codefleet.doors.cli.text import clean, clean_lines, duration, local, table
+
+COLOURS = {
+    "ready": "white",
+    "blocked": "yellow",
+    "waits": "yellow",
+    "paused": "magenta",
+    "running": "blue",
+    "working": "blue",
+    "asking": "magenta",
+    "review": "cyan",
+    "completed": "green",
+    "failed": "red",
+    "cancelled": "bright_black",
+    "offline": "red",
+}
+WAITING = {Why.PAUSED: "paused", Why.NEEDS: "blocked", Why.HELD_UP: "blocked", Why.SEAT: "ready"}
+
+
+def noun(it: Noun) -> None:
+    """One noun as JSON."""
+    click.echo(it.model_dump_json())
+
+
+def nouns(them: Iterable[Noun]) -> None:
+    """A JSON array, one noun on each line."""
+    click.echo("[" + ",\n".join(it.model_dump_json() for it in them) + "]")
+
+
+def data(it: object) -> None:
+    """Several nouns under names, as one JSON object."""
+    click.echo(json.dumps(it, default=_plain, ensure_ascii=False))
+
+
+def tasks(them: Sequence[Task], holds: Mapping[TaskId, Hold]) -> str:
+    """A table of tasks, each with what it waits for."""
+    rows = [
+        (
+            task.id,
+            state(word(task, holds)),
+            str(task.priority),
+            clean(task.title),
+            reason(task, holds),
+        )
+        for task in them
+    ]
+    return table(("ID", "STATE", "PRI", "TITLE", "WHY"), rows, stretch=3)
+
+
+def word(task: Task, holds: Mapping[TaskId, Hold]) -> str:
+    """The task's state; of a pending one, the kind of its waiting."""
+    if task.state is not State.PENDING:
+        return task.state.value
+    return waiting_word(holds[task.id].why) if task.id in holds else "pending"
+
+
+def waiting_word(why: str) -> str:
+    return WAITING.get(Why(why), "waits")
+
+
+def reason(task: Task, holds: Mapping[TaskId, Hold]) -> str:
+    """Why a task stands where it stands, in a few words."""
+    if task.id in holds and holds[task.id].why is not Why.SEAT:
+        return clean(holds[task.id].text)
+    said = f"{task.reason}: {task.note}" if task.reason and task.note else task.reason or task.note
+    if task.state is State.REVIEW and not said:
+        return "waits to land" if task.approved else "waits for your review"
+    return clean(said) if task.state in (State.FAILED, State.ASKING, State.REVIEW) else ""
+
+
+def state(it: str) -> str:
+    return click.style(it, fg=COLOURS.get(it))
+
+
+def event(it: Event) -> None:
+    """One line of the log."""
+    who = it.run or it.task or ""
+    agent = f" {it.agent}" if it.agent else ""
+    head = click.style(f"{it.seq:>6} {local(it.at)}", dim=True)
+    click.echo(f"{head} {it.kind:<15} {who}{agent} {clean(it.text)}".rstrip())
+
+
+def runs(them: Sequence[Run]) -> str:
+    """A table of attempts."""
+    rows = [
+        (
+            str(run.number),
+            run.agent,
+            run.coder,
+            state("running") if run.is_live else str(run.outcome),
+            taken(run),
+            usage(run.usage),
+            clean(f"{run.reason}: {run.note}" if run.reason else run.note or run.said),
+        )
+        for run in them
+    ]
+    return table(("RUN", "AGENT", "CODER", "OUTCOME", "TOOK", "COST", "NOTE"), rows, stretch=6)
+
+
+def taken(run: Run) -> str:
+    """How long a run took, or has taken until now."""
+    return duration(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds())
+
+
+def usage(it: Usage) -> str:
+    """Money first, then tokens; a dash when nothing was reported."""
+    parts = [f"${it.cost_usd:.2f}"] if it.cost_usd else []
+    parts += [f"{it.tokens:,} tokens"] if it.tokens else []
+    return ", ".join(parts) or "-"
+
+
+def inbox(them: Sequence[InboxItem]) -> None:
+    """What waits for a human, and the command that settles each."""
+    for item in them:
+        asked = duration((datetime.now(UTC) - item.since).total_seconds())
+        click.echo(f"{click.style(item.kind, fg='magenta')} {item.task}, since {asked}")
+        click.echo("  " + clean_lines(item.text).replace("\n", "\n  "))
+        if item.options:
+            click.echo("  options: " + " | ".join(clean(option) for option in item.options))
+        click.echo(click.style(f"  -> {settles(item)}", dim=True))
+
+
+def settles(item: InboxItem) -> str:
+    """The command that a human types to settle an item of the inbox."""
+    if item.kind == "question":
+        return f'fleet answer {item.task} "..."'
+    return f'fleet diff {item.task}; fleet land {item.task}, or fleet reject {item.task} "why"'
+
+
+def _plain(it: object) -> object:
+    if isinstance(it, Noun):
+        return it.model_dump(mode="json")
+    if isinstance(it, Hold):
+        return it._asdict()
+    raise TypeError(f"{type(it).__name__} is not a noun")

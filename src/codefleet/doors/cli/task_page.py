@@ -1,0 +1,140 @@
+"""All that is known of one task, gathered and drawn."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from codefleet.domain.model import Check, Event, Evidence, InboxItem, Run, Task
+from codefleet.domain.scheduling import Hold
+from codefleet.doors.cli import show
+from codefleet.doors.cli.text import clean, clean_lines, count, local
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
+
+EVENTS_SHOWN = 10
+CHANGES_SHOWN = 20
+
+
+class TaskPage(NamedTuple):
+    """One task and what belongs to it."""
+
+    task: Task
+    hold: Hold | None
+    needs: Sequence[Task]
+    holds_up: Sequence[Task]
+    runs: Sequence[Run]
+    inbox: Sequence[InboxItem]
+    events: Sequence[Event]
+
+
+async def read(fleet: "Fleet", ref: str) -> TaskPage:
+    task = await fleet.get(ref)
+    return TaskPage(
+        task=task,
+        hold=(await fleet.why([task])).get(task.id),
+        needs=await fleet.needs_of(task),
+        holds_up=await fleet.held_up(task),
+        runs=await fleet.runs_of(task.id),
+        inbox=[item for item in await fleet.inbox() if item.task == task.id],
+        events=await fleet.events(task=task.id, limit=EVENTS_SHOWN, newest=True),
+    )
+
+
+def draw(page: TaskPage) -> str:
+    """The page as text, most important first."""
+    return "\n".join([*_head(page), *_fields(page), *_around(page), *_work(page), *_events(page)])
+
+
+def _head(page: TaskPage) -> Iterator[str]:
+    task = page.task
+    holds = {task.id: page.hold} if page.hold else {}
+    yield f"{click.style(task.id, bold=True)}  {clean(task.title)}"
+    why = page.hold.text if page.hold else show.reason(task, {})
+    word = show.state(show.word(task, holds))
+    yield f"{word}: {clean(why)}" if why else word
+    for item in page.inbox:
+        if item.kind == "question":
+            yield f"asks: {clean_lines(item.text)}"
+        yield f"  -> {show.settles(item)}"
+
+
+def _fields(page: TaskPage) -> Iterator[str]:
+    task = page.task
+    budget = task.budget and ", ".join(
+        [f"${task.budget.usd:.2f}"] * bool(task.budget.usd)
+        + [f"{task.budget.tokens:,} tokens"] * bool(task.budget.tokens)
+    )
+    fields = {
+        "repo": task.repo,
+        "priority": str(task.priority),
+        "labels": ", ".join(task.labels),
+        "scope": ", ".join(task.scope),
+        "checks": "; ".join(task.checks),
+        "coder": task.coder,
+        "model": task.model,
+        "assignee": task.assignee,
+        "budget": budget,
+        "not before": task.not_before and local(task.not_before),
+        "attempts": f"{task.attempts} of {task.max_attempts}" if task.max_attempts else None,
+        "timeout": task.timeout_s and f"{task.timeout_s:g} s",
+        "branch": task.branch,
+        "landed": task.landed,
+        "added": local(task.created_at),
+    }
+    yield ""
+    yield from (f"{name + ':':<12}{clean(value)}" for name, value in fields.items() if value)
+    if task.prompt:
+        yield from ("", clean_lines(task.prompt.rstrip()))
+
+
+def _around(page: TaskPage) -> Iterator[str]:
+    for title, tasks in (("needs", page.needs), ("holds up", page.holds_up)):
+        if tasks:
+            yield from ("", f"{title}:")
+            yield from (f"  {t.id}  {show.state(t.state)}  {clean(t.title)}" for t in tasks)
+
+
+def _work(page: TaskPage) -> Iterator[str]:
+    if not page.runs:
+        return
+    yield from ("", show.runs(page.runs))
+    seen = [run for run in page.runs if run.evidence]
+    if seen and seen[-1].evidence:
+        yield from _evidence(seen[-1], seen[-1].evidence)
+
+
+def _evidence(run: Run, evidence: Evidence) -> Iterator[str]:
+    yield from (
+        "",
+        f"evidence of run {run.number}: {count(evidence.commits, 'commit')}, "
+        f"{count(len(evidence.changes), 'file')} changed",
+    )
+    for change in evidence.changes[:CHANGES_SHOWN]:
+        yield f"  {change.kind:<9} +{change.added} -{change.removed}  {clean(change.path)}"
+    if len(evidence.changes) > CHANGES_SHOWN:
+        yield f"  and {len(evidence.changes) - CHANGES_SHOWN} more; `fleet diff {run.task} --stat`"
+    for warning, paths in (
+        ("outside its scope", evidence.outside_scope),
+        ("conflict markers left in", evidence.unresolved),
+        ("the main checkout was touched", evidence.checkout_touched),
+    ):
+        if paths:
+            yield click.style(f"  {warning}: {clean(', '.join(paths))}", fg="yellow")
+    for check in evidence.checks:
+        yield from _check(check)
+
+
+def _check(check: Check) -> Iterator[str]:
+    verdict = click.style("passed", fg="green") if check.passed else click.style("failed", fg="red")
+    yield f"  check {verdict} in {check.seconds:.1f} s: {clean(check.command)}"
+    if not check.passed:
+        yield from (f"    | {clean(line)}" for line in check.tail.splitlines()[-15:])
+        yield f"    | exit code {check.exit_code}; all of it: {check.log}"
+
+
+def _events(page: TaskPage) -> Iterator[str]:
+    yield from ("", "last events:")
+    for event in page.events:
+        yield f"  {local(event.at)}  {event.kind:<15} {clean(event.text)}".rstrip()

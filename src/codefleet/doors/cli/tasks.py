@@ -1,0 +1,122 @@
+"""Tasks to read: list, ready, show."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from codefleet.domain.lifecycle import WORDS
+from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.scheduling import Hold
+from codefleet.doors.cli import show
+from codefleet.doors.cli.call import call, json_option, say, task_argument
+from codefleet.ports import TaskQuery
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
+
+OPEN = (State.PENDING, State.RUNNING, State.ASKING, State.REVIEW, State.FAILED)
+KINDS_OF_WAITING = ("ready", "blocked", "waits", "paused")
+Listed = tuple[Sequence[Task], Mapping[TaskId, Hold]]
+
+
+def _state_words(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> list[str]:
+    """States by any of their names: ours, those of other systems, or the kinds of waiting."""
+    known = [*(state.value for state in State), *KINDS_OF_WAITING]
+    found = [WORDS.get(plain, plain) for plain in (w.lower().replace("-", "_") for w in words)]
+    for word in found:
+        if word not in known:
+            raise click.BadParameter(f"{word!r} is not a state; states are {', '.join(known)}")
+    return found
+
+
+@click.command("list")
+@click.argument("words", required=False, metavar="[TEXT]")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    callback=_state_words,
+    metavar="STATE",
+    help="Only these; repeatable.",
+)
+@click.option("--repo", metavar="NAME", help="Only tasks of this repo.")
+@click.option("--label", metavar="LABEL", help="Only tasks with this label.")
+@click.option("--all", "everything", is_flag=True, help="Completed and cancelled ones as well.")
+@click.option("-n", "limit", type=click.IntRange(1), default=50, show_default=True, help="At most.")
+@json_option
+def list_(
+    words: str | None,
+    states: list[str],
+    repo: str | None,
+    label: str | None,
+    everything: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List tasks, most urgent first, with what each waits for.
+
+    Without --state or --all, tasks that are completed or cancelled are left out. TEXT is looked
+    for in titles and prompts.
+    """
+    kinds_of_waiting = set(states) & set(KINDS_OF_WAITING)
+    stored = {State(word) for word in set(states) - kinds_of_waiting}
+    if kinds_of_waiting:
+        stored.add(State.PENDING)
+    query = TaskQuery(
+        states=sorted(stored) or (() if everything else OPEN),
+        repo=repo,
+        label=label,
+        text=words,
+        limit=None if kinds_of_waiting else limit + 1,  # one more tells that there are more
+    )
+
+    async def read(fleet: "Fleet") -> Listed:
+        found = await fleet.list(query)
+        holds = await fleet.why(found if kinds_of_waiting else found[:limit])
+        if kinds_of_waiting:
+            found = [t for t in found if t.state in states or show.word(t, holds) in states]
+        return found, holds
+
+    found, holds = call(read)
+    _listed(found[:limit], holds, as_json)
+    if len(found) > limit:
+        say(f"and more; `-n {limit * 10}` shows up to {limit * 10}")
+
+
+@click.command()
+@click.option("-n", "limit", type=click.IntRange(1), default=50, show_default=True, help="At most.")
+@json_option
+def ready(limit: int, as_json: bool) -> None:
+    """List what a free agent would take now, first to last."""
+
+    async def read(fleet: "Fleet") -> Listed:
+        found = await fleet.list(TaskQuery(states=[State.PENDING], ready=True, limit=limit))
+        return found, await fleet.why(found)
+
+    found, holds = call(read)
+    able = [task for task in found if show.word(task, holds) == "ready"]
+    _listed(able, holds, as_json)
+
+
+def _listed(found: Sequence[Task], holds: Mapping[TaskId, Hold], as_json: bool) -> None:
+    if as_json:
+        show.nouns(found)
+    elif found:
+        click.echo(show.tasks(found, holds))
+    else:
+        say('no such task; `fleet add "Title"` queues one')
+
+
+@click.command("show")
+@task_argument
+@json_option
+def show_(task: str, as_json: bool) -> None:
+    """Show everything about one task: fields, needs, runs, evidence, and why it waits."""
+    from codefleet.doors.cli import task_page  # here, because only this command draws it
+
+    page = call(lambda fleet: task_page.read(fleet, task))
+    if as_json:
+        show.data(page._asdict())
+    else:
+        click.echo(task_page.draw(page))

@@ -1,0 +1,99 @@
+"""Text for terminals: made safe, measured, cut, set in columns. No noun of the fleet is here."""
+
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import click
+
+CONTROL_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
+HIDDEN = dict.fromkeys(  # marks that reorder or hide what a human reads
+    (*range(0x80, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+)
+BROKEN = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
+SAFE = CONTROL_PICTURES | HIDDEN | BROKEN
+SAFE_LINES = {code: to for code, to in SAFE.items() if code not in (0x09, 0x0A)}
+
+Row = Sequence[str]
+
+
+def clean(text: str) -> str:
+    """One line that can do nothing to a terminal: control characters are shown, not obeyed."""
+    return text if text.isascii() and text.isprintable() else text.translate(SAFE)
+
+
+def clean_lines(text: str) -> str:
+    """The same for several lines."""
+    return text.translate(SAFE_LINES)
+
+
+def width(text: str) -> int:
+    """How many columns a text takes, once its colours are gone."""
+    if text.isascii() and "\x1b" not in text:
+        return len(text)
+    return sum(_columns(character) for character in click.unstyle(text))
+
+
+def fit(text: str, columns: int) -> str:
+    """A plain text cut to this many columns, with a mark where it was cut."""
+    if width(text) <= columns:
+        return text
+    kept, left = [], columns - 1
+    for character in text:
+        left -= _columns(character)
+        if left < 0:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + "…"
+
+
+def table(headings: Row, rows: Iterable[Row], *, stretch: int) -> str:
+    """Rows in columns. Where the terminal is too narrow, the column `stretch` gives way."""
+    all_rows = [tuple(headings), *(tuple(row) for row in rows)]
+    widths = [max(width(row[i]) for row in all_rows) for i in range(len(headings))]
+    spare = _room() - sum(widths) - 2 * (len(widths) - 1)
+    if spare < 0:
+        widths[stretch] = max(10, widths[stretch] + spare)
+    lines = (
+        "  ".join(_padded(cell, columns) for cell, columns in zip(row, widths, strict=True))
+        for row in all_rows
+    )
+    first, *rest = (line.rstrip() for line in lines)
+    return "\n".join([click.style(first, dim=True), *rest])
+
+
+def duration(seconds: float) -> str:
+    """A time span, as short as one would say it."""
+    seconds = max(0.0, seconds)
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def local(moment: datetime) -> str:
+    """A moment by the clock on the user's wall."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def _padded(cell: str, columns: int) -> str:
+    cell = cell if width(cell) <= columns else fit(click.unstyle(cell), columns)
+    return cell + " " * (columns - width(cell))
+
+
+def _room() -> int:
+    """Only a terminal has an edge: what is piped into a program is never cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000

@@ -1,0 +1,70 @@
+"""Watching a fleet at work: a live view on a terminal, plain lines everywhere else."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from codefleet.doors.cli import show
+from codefleet.fleet import Fleet
+from codefleet.wiring import open_fleet
+
+TOO_MUCH = frozenset(
+    {"run.prepared", "run.session", "run.said", "run.tool", "run.used", "run.ended"}
+)
+
+
+class View(Protocol):
+    """Something that shows a fleet until it is cancelled, and then once more."""
+
+    async def follow(self) -> None: ...
+
+    async def finish(self) -> None: ...
+
+
+@asynccontextmanager
+async def watching(home: Path) -> AsyncIterator[None]:
+    """Show what happens while the body works.
+
+    The view has a store of its own: two who wait on one would take each other's wake-ups.
+    """
+    async with open_fleet(home) as fleet:
+        view = await _view(fleet)
+        showing = asyncio.create_task(view.follow())
+        try:
+            yield
+        finally:
+            showing.cancel()
+            with suppress(asyncio.CancelledError):
+                await showing
+            await view.finish()
+
+
+async def _view(fleet: Fleet) -> View:
+    if sys.stdout.isatty():
+        from codefleet.doors.cli.live import LiveView  # here, because rich is slow to import
+
+        return LiveView(fleet)
+    return Lines(fleet, await fleet.store.last_seq())
+
+
+class Lines:
+    """One line for each event that a human wants to know."""
+
+    def __init__(self, fleet: Fleet, seen: int) -> None:
+        self._fleet = fleet
+        self._seen = seen
+
+    async def follow(self) -> None:
+        while True:
+            await self.finish()
+            await self._fleet.store.changed(within=5.0)
+
+    async def finish(self) -> None:
+        while events := await self._fleet.events(after=self._seen):
+            for event in events:
+                self._seen = event.seq
+                if event.kind not in TOO_MUCH:
+                    show.event(event)

@@ -1,0 +1,136 @@
+"""Agents: the seats of all runners, and what each does, derived from heartbeats and runs."""
+
+import secrets
+from collections.abc import Collection, Sequence
+
+from codefleet.domain.errors import Stale
+from codefleet.domain.events import event
+from codefleet.domain.model import Agent, Lane, Run, Runner, RunnerId
+from codefleet.fleet.core import Core
+from codefleet.ports import Write
+
+
+class Agents(Core):
+    async def join(
+        self,
+        *,
+        host: str,
+        pid: int,
+        pid_started: float,
+        seats: int,
+        coder: str | None,
+        keep: Sequence[str] = (),
+    ) -> Runner:
+        """A runner joins with this many seats; `keep` are names of agents it adopts."""
+        while True:
+            names = _free_names(seats, keep, await self._names_taken())
+            now = await self.store.now()
+            runner = Runner(
+                id=RunnerId(f"r-{secrets.token_hex(4)}"),
+                host=host,
+                pid=pid,
+                pid_started=pid_started,
+                seats=names,
+                coder=coder,
+                seen_at=now,
+            )
+            told = event("runner.started", now, f"{host} with {', '.join(names)}")
+            await self.store.write(Write(runners=[runner], events=[told]))
+            if not await self._somebody_was_first(runner):
+                return runner
+            await self.store.forget_runner(runner.id)
+
+    async def beat(self, runner: Runner) -> Runner:
+        """The runner still lives."""
+        alive: Runner = runner.evolve(seen_at=await self.store.now(), version=runner.version + 1)
+        await self.store.write(Write(runners=[alive]))
+        return alive
+
+    async def leave(self, runner: Runner) -> None:
+        """A runner goes; its seats go with it."""
+        now = await self.store.now()
+        await self.store.write(Write(events=[event("runner.stopped", now, runner.host)]))
+        await self.store.forget_runner(runner.id)
+
+    async def agents(self) -> Sequence[Agent]:
+        """Every seat in the fleet."""
+        now = await self.store.now()
+        live = {run.agent: run for run in await self.store.runs(live=True)}
+        return [
+            _agent(name, runner, live.get(name), offline=now - runner.seen_at > self.lease)
+            for runner in await self.store.runners()
+            for name in runner.seats
+        ]
+
+    async def take_lane(self, repo: str, holder: RunnerId, dead: Collection[str]) -> Lane | None:
+        """The right to land on this repo's trunk, unless another living runner has it."""
+        now = await self.store.now()
+        held = next((lane for lane in await self.store.lanes() if lane.repo == repo), None)
+        if held and held.holder not in {holder, *dead} and held.lease_until > now:
+            return None
+        lane = Lane(
+            repo=repo,
+            holder=holder,
+            fence=held.fence + 1 if held else 1,
+            lease_until=now + self.lease,
+            version=held.version + 1 if held else 0,
+        )
+        try:
+            await self.store.write(Write(lanes=[lane]))
+        except Stale:
+            return None
+        return lane
+
+    async def keep_lane(self, lane: Lane) -> Lane:
+        """Renew the lane's lease; Stale when somebody else has it by now."""
+        until = await self.store.now() + self.lease
+        kept: Lane = lane.evolve(lease_until=until, version=lane.version + 1)
+        await self.store.write(Write(lanes=[kept]))
+        return kept
+
+    async def leave_lane(self, lane: Lane) -> None:
+        """Let somebody else land at once instead of after the lease."""
+        left = lane.evolve(lease_until=await self.store.now(), version=lane.version + 1)
+        await self.store.write(Write(lanes=[left]))
+
+    async def _names_taken(self) -> set[str]:
+        now = await self.store.now()
+        return {
+            name
+            for runner in await self.store.runners()
+            if now - runner.seen_at <= self.lease
+            for name in runner.seats
+        }
+
+    async def _somebody_was_first(self, ours: Runner) -> bool:
+        """Two that joined at the same moment may have chosen the same names: the lower id stays."""
+        return any(
+            other.id < ours.id and set(other.seats) & set(ours.seats)
+            for other in await self.store.runners()
+            if other.seen_at >= ours.seen_at - self.lease
+        )
+
+
+def _free_names(seats: int, keep: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
+    names = list(dict.fromkeys(keep))
+    number = 1
+    while len(names) < max(seats, len(keep)):
+        name = f"agent-{number}"
+        if name not in taken and name not in names:
+            names.append(name)
+        number += 1
+    return tuple(names)
+
+
+def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agent:
+    working = run is not None and run.runner == runner.id
+    return Agent(
+        name=name,
+        runner=runner.id,
+        host=runner.host,
+        state="offline" if offline else "working" if working else "idle",
+        task=run.task if run and working else None,
+        run=run.id if run and working else None,
+        since=run.started_at if run and working else None,
+        seen_at=runner.seen_at,
+    )

@@ -1,0 +1,65 @@
+"""What every verb stands on: the store, the settings, and the way a task is changed."""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from codefleet.config import Config
+from codefleet.domain.errors import Invalid, NotFound, Stale
+from codefleet.domain.lifecycle import Attempts
+from codefleet.domain.model import State, Task, TaskId
+from codefleet.ports import Store, TaskQuery, Write
+
+TRIES = 100
+UNFINISHED = (State.PENDING, State.RUNNING, State.ASKING, State.REVIEW)
+
+
+class Core:
+    """The store and the settings. The verbs live in the classes that stand on this one."""
+
+    def __init__(self, store: Store, config: Config, home: Path) -> None:
+        self.store = store
+        self.config = config
+        self.home = home
+
+    @property
+    def lease(self) -> timedelta:
+        return timedelta(seconds=self.config.lease_s)
+
+    def attempts(self, settings: Config) -> Attempts:
+        return Attempts(
+            limit=settings.attempts,
+            first_rest=timedelta(seconds=settings.rest_s),
+            longest_rest=timedelta(seconds=settings.longest_rest_s),
+        )
+
+    async def get(self, ref: str) -> Task:
+        """The task with this id, or the only one whose id begins so."""
+        found = await self.store.tasks(TaskQuery(ids=[TaskId(ref)]))
+        if found:
+            return found[0]
+        ids = await self.store.matching(ref) if re.fullmatch(r"[a-z0-9]{2,}", ref) else ()
+        if len(ids) > 1:
+            raise Invalid(
+                f"{ref} could be {', '.join(ids)}", hint="type more of the id, so that one is left"
+            )
+        if not ids:
+            raise NotFound(f"no task {ref[:80]}", hint="`fleet list --all` shows every task")
+        return (await self.store.tasks(TaskQuery(ids=ids)))[0]
+
+    async def list(self, query: TaskQuery) -> Sequence[Task]:
+        """The tasks that fit, most urgent first."""
+        return await self.store.tasks(query)
+
+    async def change(self, ref: str, step: Callable[[Task], Awaitable[Write]]) -> Task:
+        """Read a task, work out the step, write it; once more when somebody else was first."""
+        for _ in range(TRIES):
+            task = await self.get(ref)
+            written = await step(task)
+            try:
+                await self.store.write(written)
+            except Stale:
+                continue
+            return written.tasks[0]
+        raise Stale(f"{ref} changes too fast to be changed", hint="try again")

@@ -1,0 +1,83 @@
+"""The inbox: everything that waits for a human, and the human's words."""
+
+from collections.abc import Sequence
+
+from codefleet.domain.errors import Invalid, NotFound, Refused
+from codefleet.domain.events import event
+from codefleet.domain.lifecycle import Verb, move
+from codefleet.domain.model import InboxItem, Question, QuestionId, State, Task
+from codefleet.fleet.core import Core
+from codefleet.ports import TaskQuery, Write
+
+
+class Inbox(Core):
+    async def inbox(self) -> Sequence[InboxItem]:
+        """Questions of agents and work that waits for a review, oldest first."""
+        questions = [
+            InboxItem(
+                kind="question",
+                task=q.task,
+                id=q.id,
+                text=q.text,
+                options=q.options,
+                since=q.asked_at,
+            )
+            for q in await self.store.questions(open_only=True)
+        ]
+        reviews = [
+            InboxItem(kind="review", task=t.id, id=t.id, text=t.title, since=t.updated_at)
+            for t in await self.store.tasks(TaskQuery(states=[State.REVIEW]))
+            if not t.approved
+        ]
+        return sorted([*questions, *reviews], key=lambda item: item.since)
+
+    async def answer(self, ref: str, text: str) -> Task:
+        """Answer the question of a task (named by the task or the question); the task goes on."""
+        if not text.strip():
+            raise Invalid("an answer needs words", hint='fleet answer TASK "yes, do that"')
+        question = await self._open_question(ref)
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            answered = question.evolve(answer=text, answered_at=now, version=question.version + 1)
+            on = move(task, Verb.ANSWER, note="", updated_at=now)
+            told = event("task.answered", now, text, task=task, question=question.id)
+            return Write(tasks=[on], questions=[answered], events=[told])
+
+        return await self.change(question.task, step)
+
+    async def land(self, ref: str) -> Task:
+        """A human wants this work on the trunk: the lane takes it next."""
+
+        async def step(task: Task) -> Write:
+            if task.state is not State.REVIEW:
+                raise Refused(
+                    f"{task.id} is {task.state}; only work in review can land",
+                    hint=f"`fleet show {task.id}` tells what it waits for",
+                )
+            now = await self.store.now()
+            approved = task.evolve(approved=True, updated_at=now, version=task.version + 1)
+            return Write(tasks=[approved], events=[event("task.approved", now, task=task)])
+
+        return await self.change(ref, step)
+
+    async def reject(self, ref: str, why: str) -> Task:
+        """Send work back to an agent, with the reason."""
+        if not why.strip():
+            raise Invalid("a rejection needs a reason", hint='fleet reject TASK "the reason"')
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            back = move(task, Verb.REJECT, approved=False, note=why, updated_at=now)
+            return Write(tasks=[back], events=[event("task.rejected", now, why, task=task)])
+
+        return await self.change(ref, step)
+
+    async def _open_question(self, ref: str) -> Question:
+        asked = await self.store.questions(open_only=True)
+        exact = [q for q in asked if q.id == QuestionId(ref)]
+        task = None if exact else await self.get(ref)
+        found = exact or [q for q in asked if task and q.task == task.id]
+        if not found:
+            raise NotFound(f"{ref} asks nothing", hint="`fleet inbox` shows what waits for you")
+        return found[0]

@@ -1,0 +1,190 @@
+"""Runs: claim, note, ask, submit, fail, release, land. Each write carries the run's fence."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from codefleet.config import Config
+from codefleet.domain import lifecycle
+from codefleet.domain.errors import LostRun
+from codefleet.domain.events import event
+from codefleet.domain.lifecycle import Claim, Seat, Verb, move
+from codefleet.domain.model import (
+    Event,
+    Outcome,
+    Question,
+    QuestionId,
+    Reason,
+    Run,
+    RunnerId,
+    State,
+    Task,
+    TaskId,
+)
+from codefleet.domain.scheduling import Want
+from codefleet.fleet.core import Core
+from codefleet.ports import Asks, TaskQuery, Write
+
+
+class Runs(Core):
+    async def claim(self, seats: Sequence[Seat], want: Want) -> Sequence[Claim]:
+        """Give the most urgent tasks that may start to these seats."""
+        return await self.store.claim(seats, want, lease=self.lease)
+
+    async def adopt(self, run: Run, runner: RunnerId) -> Run:
+        """Take over a live run whose runner is gone; from now its writes are refused."""
+        task = await self.get(run.task)
+        now = await self.store.now()
+        taken = lifecycle.adopt(task, run, runner, now, self.lease)
+        await self.store.write(Write(tasks=[taken.task], runs=[taken.run], events=taken.events))
+        return taken.run
+
+    async def note(self, run: Run, events: Sequence[Event] = (), **changes: Any) -> Run:
+        """Write down what is new about a live run, and renew its lease."""
+        now = await self.store.now()
+        noted: Run = run.evolve(**changes, lease_until=now + self.lease, version=run.version + 1)
+        await self.store.write(Write(runs=[noted], events=events, fences={run.task: run.fence}))
+        return noted
+
+    async def name_branch(self, run: Run, branch: str) -> None:
+        """Say on the task which branch its work is on."""
+
+        async def step(task: Task) -> Write:
+            _holds(run, task)
+            return Write(tasks=[task.evolve(branch=branch, version=task.version + 1)])
+
+        await self.change(run.task, step)
+
+    async def ask(self, run: Run, asks: Asks) -> Task:
+        """Stop the run until a human has answered."""
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            ended = lifecycle.end(run, Outcome.ASKED, now)
+            question = Question(
+                id=QuestionId(f"{run.id}.q"),
+                task=run.task,
+                run=run.id,
+                text=asks.text,
+                options=asks.options,
+                asked_at=now,
+            )
+            asking = self._moved(task, run, Verb.ASK, now, note=asks.text[:200])
+            events = [event("task.asked", now, asks.text, run=run), _over(ended, now)]
+            return Write(tasks=[asking], runs=[ended], questions=[question], events=events)
+
+        return await self.change(run.task, step)
+
+    async def submit(self, run: Run, *, approved: bool) -> Task:
+        """The work is on its branch with its evidence: hand it to the lane, or to a human first."""
+        return await self._finish(run, Verb.SUBMIT, "task.submitted", approved=approved)
+
+    async def complete(self, run: Run, note: str = "") -> Task:
+        """Done without a landing: nothing had to change, or the branch is the result."""
+        return await self._finish(run, Verb.COMPLETE, "task.completed", note=note)
+
+    async def fail(self, run: Run, reason: Reason, note: str, settings: Config) -> Task:
+        """The attempt failed; the task rests and is tried again, or fails for good."""
+
+        async def step(task: Task) -> Write:
+            _holds(run, task)
+            now = await self.store.now()
+            ended = lifecycle.end(run, Outcome.FAILED, now, reason, note)
+            after = lifecycle.fail(task, reason, note, now, self.attempts(settings))
+            events = [event("run.failed", now, note, run=run, reason=reason)]
+            if after.state is State.FAILED:
+                events.append(event("task.failed", now, note, task=after, reason=reason))
+            return Write(tasks=[after], runs=[ended], events=events)
+
+        return await self.change(run.task, step)
+
+    async def release(
+        self, run: Run, note: str, *, until: datetime | None = None, reason: Reason | None = None
+    ) -> Task:
+        """Give the task back without using up an attempt: a shutdown, a pause, a limit."""
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            ended = lifecycle.end(run, Outcome.RELEASED, now, reason, note)
+            back = self._moved(
+                task, run, Verb.RELEASE, now, note=note, reason=reason, not_before=until
+            )
+            told = event("task.released", now, note, run=run, reason=reason)
+            return Write(tasks=[back], runs=[ended], events=[told])
+
+        return await self.change(run.task, step)
+
+    async def bury(self, run: Run, note: str) -> None:
+        """End a run that no longer holds its task: it was cancelled, or the lease was lost."""
+        now = await self.store.now()
+        current = (await self.store.runs(ids=[run.id]))[0]
+        if current.is_live:
+            ended = lifecycle.end(current, Outcome.CANCELLED, now, Reason.CANCELLED, note)
+            await self.store.write(Write(runs=[ended], events=[_over(ended, now)]))
+
+    async def landable(self) -> Sequence[Task]:
+        """What may go onto a trunk, most urgent first."""
+        waiting = await self.store.tasks(TaskQuery(states=[State.REVIEW]))
+        return [task for task in waiting if task.approved and not task.paused]
+
+    async def landed(self, task_id: TaskId, commit: str) -> Task:
+        """The work is on the trunk; what waited for it may start."""
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            done = move(task, Verb.LAND, landed=commit, note="", reason=None, updated_at=now)
+            told = event("task.completed", now, task.title, task=task, landed=commit)
+            return Write(tasks=[done], events=[told])
+
+        return await self.change(task_id, step)
+
+    async def bounce(self, task_id: TaskId, reason: Reason, note: str, settings: Config) -> Task:
+        """The work could not land: back to an agent, with what was in the way."""
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            after = lifecycle.fail(task, reason, note, now, self.attempts(settings))
+            after = after.evolve(approved=False)
+            events = [event("task.bounced", now, note, task=task, reason=reason)]
+            if after.state is State.FAILED:
+                events.append(event("task.failed", now, note, task=task, reason=reason))
+            return Write(tasks=[after], events=events)
+
+        return await self.change(task_id, step)
+
+    async def waits(self, task_id: TaskId, why: str) -> None:
+        """Say why a landing waits; said again only when the reason changes."""
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            told = task.evolve(note=why, version=task.version + 1)
+            return Write(tasks=[told], events=[event("task.waits", now, why, task=task)])
+
+        if (await self.get(task_id)).note != why:
+            await self.change(task_id, step)
+
+    async def _finish(self, run: Run, verb: Verb, kind: str, **changes: Any) -> Task:
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            ended = lifecycle.end(run, Outcome.SUBMITTED, now)
+            after = self._moved(task, run, verb, now, **{"reason": None, "note": "", **changes})
+            events = [event(kind, now, after.note or task.title, run=run), _over(ended, now)]
+            return Write(tasks=[after], runs=[ended], events=events)
+
+        return await self.change(run.task, step)
+
+    def _moved(self, task: Task, run: Run, verb: Verb, now: datetime, **changes: Any) -> Task:
+        _holds(run, task)
+        return move(task, verb, fence=task.fence + 1, updated_at=now, **changes)
+
+
+def _holds(run: Run, task: Task) -> None:
+    if task.fence != run.fence:
+        raise LostRun(
+            f"{run.id} no longer holds {task.id}: it is {task.state} under fence {task.fence}",
+            hint="its work is archived; nothing is to be done",
+        )
+
+
+def _over(run: Run, now: datetime) -> Event:
+    return event("run.ended", now, run.note, run=run, outcome=run.outcome, reason=run.reason)

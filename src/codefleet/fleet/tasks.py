@@ -1,0 +1,217 @@
+"""Tasks: add, edit, pause, resume, cancel, retry, and why one waits."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from codefleet.domain import graph, scheduling, scope
+from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
+from codefleet.domain.events import event
+from codefleet.domain.lifecycle import Verb, move
+from codefleet.domain.model import Draft, Run, State, Task, TaskId
+from codefleet.domain.scheduling import Hold
+from codefleet.domain.similarity import similar
+from codefleet.fleet.core import UNFINISHED, Core
+from codefleet.ports import TaskQuery, Write
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz"
+ID_CHARACTERS = LETTERS + "23456789"
+EDITABLE = frozenset(Draft.model_fields) - {"name", "repo"}
+
+
+class Tasks(Core):
+    async def add(self, drafts: Sequence[Draft]) -> Sequence[Task]:
+        """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call."""
+        if not drafts:
+            raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
+        now = await self.store.now()
+        named = _names(drafts)
+        ids = [named.get(draft.name or "", _new_id()) for draft in drafts]
+        tasks = [
+            await self._task(draft, task_id, named, now)
+            for draft, task_id in zip(drafts, ids, strict=True)
+        ]
+        graph.order({task.id: task.needs for task in tasks})
+        await self.store.write(
+            Write(tasks=tasks, events=[event("task.added", now, t.title, task=t) for t in tasks])
+        )
+        return tasks
+
+    async def edit(self, ref: str, **changes: Any) -> Task:
+        """Change what a task says; a running agent sees it at its next run."""
+        unknown = sorted(set(changes) - EDITABLE)
+        if unknown:
+            raise Invalid(
+                f"a task has no field {', '.join(unknown)} to edit",
+                hint=f"these can be edited: {', '.join(sorted(EDITABLE))}",
+            )
+
+        async def step(task: Task) -> Write:
+            if task.state.is_final and task.state is not State.FAILED:
+                raise Refused(f"{task.id} is {task.state}", hint="add a new task instead")
+            now = await self.store.now()
+            edited = _checked(
+                Task, {**task.model_dump(), **changes, "version": task.version + 1}
+            ).evolve(updated_at=now)
+            scope.valid(edited.scope)
+            needs = [await self._need(need, {}) for need in edited.needs]
+            edited = edited.evolve(needs=tuple(sorted(needs)))
+            return Write(
+                tasks=[edited],
+                events=[event("task.edited", now, ", ".join(sorted(changes)), task=task)],
+            )
+
+        return await self.change(ref, step)
+
+    async def pause(self, ref: str | None = None) -> Task | None:
+        """Hold a task back, or without a task the whole fleet; what runs already is stopped gently
+        when it is the task that was named, and goes on when it is the fleet."""
+        return await self._set_paused(ref, Verb.PAUSE)
+
+    async def resume(self, ref: str | None = None) -> Task | None:
+        """Let a paused task, or the whole fleet, start again."""
+        return await self._set_paused(ref, Verb.RESUME)
+
+    async def cancel(self, ref: str) -> Task:
+        """Stop a task for good; what it made so far is archived, not lost."""
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            stopped = move(task, Verb.CANCEL, fence=task.fence + 1, updated_at=now, paused=False)
+            return Write(tasks=[stopped], events=[event("task.cancelled", now, task=task)])
+
+        return await self.change(ref, step)
+
+    async def retry(self, ref: str) -> Task:
+        """Put a failed or cancelled task back into the queue with fresh attempts."""
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            again = move(
+                task, Verb.RETRY, attempts=0, not_before=None, updated_at=now, paused=False
+            )
+            return Write(tasks=[again], events=[event("task.retried", now, task=task)])
+
+        return await self.change(ref, step)
+
+    async def why(self, tasks: Sequence[Task]) -> Mapping[TaskId, Hold]:
+        """Why each of these pending tasks does not run now; those that only lack a seat say so."""
+        pending = [task for task in tasks if task.state is State.PENDING]
+        if not pending:
+            return {}
+        now = await self.store.now()
+        unmet = await self.store.unmet([task.id for task in pending])
+        busy = await self.store.tasks(TaskQuery(states=[State.RUNNING]))
+        paused = "paused" in await self.store.settings()
+        free = Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
+        return {
+            task.id: scheduling.hold(
+                task, now=now, busy=busy, unmet=unmet.get(task.id, ()), fleet_paused=paused
+            )
+            or free
+            for task in pending
+        }
+
+    async def similar(self, title: str, repo: str | None = None) -> Sequence[Task]:
+        """Unfinished tasks that say nearly the same."""
+        unfinished = await self.store.tasks(TaskQuery(states=UNFINISHED, repo=repo, limit=1000))
+        return similar(title, unfinished)
+
+    async def needs_of(self, task: Task) -> Sequence[Task]:
+        """What a task needs, with the state each is in."""
+        return await self.store.tasks(TaskQuery(ids=[TaskId(need) for need in task.needs]))
+
+    async def held_up(self, task: Task) -> Sequence[Task]:
+        """Everything that cannot start before this task has completed, nearest first."""
+        found: dict[TaskId, None] = {}
+        ahead = [task.id]
+        while ahead:
+            for waiting in await self.store.needed_by(ahead.pop(0)):
+                if waiting not in found:
+                    found[waiting] = None
+                    ahead.append(waiting)
+        return await self.store.tasks(TaskQuery(ids=list(found))) if found else ()
+
+    async def runs_of(self, ref: str) -> Sequence[Run]:
+        """A task's runs, first to last."""
+        task = await self.get(ref)
+        return await self.store.runs(tasks=[task.id])
+
+    async def _task(
+        self, draft: Draft, task_id: TaskId, named: Mapping[str, TaskId], now: datetime
+    ) -> Task:
+        scope.valid(draft.scope)
+        needs = [await self._need(need, named) for need in draft.needs]
+        fields = draft.model_dump() | {
+            "id": task_id,
+            "repo": await self._repo(draft.repo),
+            "needs": needs,
+            "created_at": now,
+            "updated_at": now,
+        }
+        return _checked(Task, fields)
+
+    async def _need(self, need: str, named: Mapping[str, TaskId]) -> TaskId:
+        return named.get(need) or (await self.get(need)).id
+
+    async def _repo(self, name: str | None) -> str:
+        known = [repo.name for repo in await self.store.repos()]
+        if name in known:
+            return str(name)
+        if name is None and len(known) == 1:
+            return known[0]
+        if name is None:
+            raise Invalid("which repository?", hint="run this inside one, or give --repo PATH")
+        raise NotFound(f"no repository {name}", hint=f"known: {', '.join(known) or 'none yet'}")
+
+    async def _set_paused(self, ref: str | None, verb: Verb) -> Task | None:
+        paused = verb is Verb.PAUSE
+        past = "paused" if paused else "resumed"
+        if ref is None:
+            now = await self.store.now()
+            value = now.isoformat() if paused else None
+            await self.store.write(
+                Write(settings={"paused": value}, events=[event(f"fleet.{past}", now)])
+            )
+            return None
+
+        async def step(task: Task) -> Write:
+            now = await self.store.now()
+            held = move(task, verb, paused=paused, updated_at=now)
+            return Write(tasks=[held], events=[event(f"task.{past}", now, task=task)])
+
+        return await self.change(ref, step)
+
+
+def _new_id() -> TaskId:
+    """Eight characters that are easy to read aloud; a letter first, so it is never a number."""
+    rest = (secrets.choice(ID_CHARACTERS) for _ in range(7))
+    return TaskId(secrets.choice(LETTERS) + "".join(rest))
+
+
+def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:
+    named: dict[str, TaskId] = {}
+    for draft in drafts:
+        if draft.name in named:
+            raise Duplicate(f"two tasks are named {draft.name}", hint="give each its own name")
+        if draft.name:
+            named[draft.name] = _new_id()
+    return named
+
+
+def _checked(kind: type[Task], fields: Mapping[str, Any]) -> Task:
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as bad:
+        raise invalid(bad) from None
+
+
+def invalid(bad: ValidationError) -> Invalid:
+    """A pydantic complaint as one sentence a user can act on."""
+    first = bad.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "it"
+    what = first["msg"].removeprefix("Value error, ")
+    return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=f"mend {where} and try again")

@@ -1,0 +1,288 @@
+"""One run, from its worktree to its verdict. Every step can be taken again after a crash."""
+
+import asyncio
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from codefleet.coders.registry import coder as coder_named
+from codefleet.domain.errors import FleetError, Stale
+from codefleet.domain.events import event
+from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run, State, Task
+from codefleet.ports import Assignment, Coder
+from codefleet.runner import custody, evidence, prompt, verdict
+from codefleet.runner.custody import Exit, Kept
+from codefleet.runner.desk import Desk
+from codefleet.runner.hearing import Heard
+from codefleet.runner.hold import Hold
+from codefleet.runner.listening import Listener
+from codefleet.runner.salvage import archive, salvage
+from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
+from codefleet.runner.workplace import Workplace
+
+NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None, lost=False)
+
+
+class Attempt:
+    def __init__(self, desk: Desk, task: Task, run: Run, repo: Repo) -> None:
+        self.fleet, self.places = desk.fleet, desk.places
+        self.settings = desk.settings(repo)
+        self.task = task
+        self.repo = repo
+        self.hold = Hold(desk.fleet, run)
+        self.place = Workplace(desk, repo)
+        self.folder = desk.places.run(run)
+        self.kept: Kept | None = None
+        self.stopping: Stop | None = None
+        self.heard = Heard()
+        self.conflicts: Sequence[str] = ()
+
+    @property
+    def run(self) -> Run:
+        return self.hold.run
+
+    async def drive(self) -> None:
+        """Do the whole run; whatever goes wrong ends in the store, never in silence."""
+        try:
+            async with self.hold.kept():
+                await self._drive()
+        except Stale:
+            await self._wind_down("it no longer holds its task")
+        except FleetError as trouble:
+            await self._give_up(Failed(_reason_of(trouble), f"{trouble.problem}\n{trouble.hint}"))
+        except Exception as surprise:
+            self._record(surprise)
+            await self._give_up(Failed(Reason.UNKNOWN, f"unexpected: {surprise!r}"))
+
+    def stop(self, cause: Cause, why: str) -> None:
+        """Ask the agent to stop; what it made is kept."""
+        if self.stopping is None or cause in (Cause.CANCELLED, Cause.LOST):
+            self.stopping = Stop(cause, why)
+        if self.kept:
+            self.kept.stop()
+
+    def kill(self) -> None:
+        """Stop the agent at once; what it made is kept all the same."""
+        if self.kept:
+            self.kept.kill()
+
+    async def _drive(self) -> None:
+        coder = coder_named(self.run.coder)
+        self.kept = await custody.adopt(self.folder)
+        if self.kept is None:
+            await self._prepare()
+            if self.stopping:
+                await self._conclude(NEVER_STARTED)
+                return
+            self.kept = await self._start(coder)
+        if self.stopping:
+            self.kept.stop()
+        listener = Listener(self.hold, coder, self.kept, self.settings, self.task, self.stop)
+        self.heard = listener.heard
+        await self._conclude(await listener.listen())
+
+    async def _prepare(self) -> None:
+        """A worktree on the task's branch, seeded, set up, and with the trunk's news merged in."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        await self._silence_predecessor()
+        ready = await self.place.prepare(self.task, self.run)
+        await self.fleet.name_branch(self.run, ready.branch)
+        now = await self.fleet.store.now()
+        await self.hold.note(
+            [event("run.prepared", now, str(ready.path), run=self.run)],
+            worktree=str(ready.path),
+            branch=ready.branch,
+            base=ready.base,
+        )
+        self.conflicts = ready.conflicts
+        if self.settings.setup:
+            await self._set_up(self.settings.setup, ready.path)
+
+    async def _silence_predecessor(self) -> None:
+        """An agent whose runner froze past its lease may still work: never two in one folder."""
+        for run in await self.fleet.store.runs(tasks=[self.task.id]):
+            if run.number == self.run.number - 1 and run.host == self.run.host:
+                kept = await custody.adopt(self.places.run(run))
+                if kept:
+                    kept.kill()
+                    await kept.ended()
+                custody.sweep(run.id)
+
+    async def _start(self, coder: Coder) -> Kept:
+        story = await self._story()
+        file = self.folder / "prompt.md"
+        await asyncio.to_thread(file.write_text, text := prompt.compose(story))
+        start = coder.start(
+            Assignment(
+                run=self.run,
+                task=self.task,
+                prompt=text,
+                prompt_file=file,
+                worktree=Path(str(self.run.worktree)),
+                options=self.settings.coders.get(coder.name, {}),
+                resume=_session(story.earlier) if coder.abilities.resume else None,
+            )
+        )
+        return await custody.start(
+            self.folder,
+            start,
+            cwd=Path(str(self.run.worktree)),
+            env=custody.environment(
+                self.settings.environment,
+                {"FLEET_RUN": self.run.id, "FLEET_TASK": self.task.id, **start.env},
+            ),
+            run_id=self.run.id,
+            grace_s=self.settings.grace_s,
+        )
+
+    async def _story(self) -> prompt.Story:
+        runs = await self.fleet.store.runs(tasks=[self.task.id])
+        questions = await self.fleet.store.questions()
+        return prompt.Story(
+            task=self.task,
+            earlier=[run for run in runs if run.number < self.run.number],
+            answers=[q for q in questions if q.task == self.task.id and q.answer is not None],
+            conflicts=self.conflicts,
+            checks=(*self.settings.checks, *self.task.checks),
+            trunk=self.repo.trunk,
+        )
+
+    async def _set_up(self, command: str, worktree: Path) -> None:
+        log = self.folder / "setup.log"
+        done = await evidence.check(
+            command,
+            worktree,
+            env=custody.environment(self.settings.environment, {}),
+            log=log,
+            timeout_s=self.settings.check_timeout_s,
+        )
+        if not done.passed:
+            raise FleetError(f"the set-up command `{command}` failed: {done.tail}", hint=str(log))
+
+    async def _conclude(self, exit: Exit) -> None:
+        """The agent is gone: save its work, look at it, and say what the run amounts to."""
+        if exit.lost:
+            custody.sweep(self.run.id)
+        if self.stopping and self.stopping.cause in (Cause.CANCELLED, Cause.LOST):
+            await self._wind_down(self.stopping.why)
+            return
+        ended = verdict.of_the_run(self.heard, exit, self.stopping)
+        found = await self._look(checked=isinstance(ended, Delivered))
+        await self.hold.note(evidence=found, said=self.heard.said[-4000:])
+        if isinstance(ended, Delivered):
+            await self._deliver(ended, found)
+        else:
+            await self._end(ended)
+
+    async def _look(self, *, checked: bool) -> Evidence:
+        worktree = Path(str(self.run.worktree))
+        saved = await salvage(worktree, self._message())
+        found = await evidence.facts(
+            worktree, str(self.run.base), self.task.scope, salvaged=bool(saved)
+        )
+        touched = await self.place.touched()
+        if touched:
+            await self.hold.tell("run.warned", f"the main checkout changed: {', '.join(touched)}")
+        if found.outside_scope:
+            outside = ", ".join(found.outside_scope[:5])
+            await self.hold.tell("run.warned", f"changed outside its scope: {outside}")
+        found = found.evolve(checkout_touched=touched)
+        return await self._check(found) if checked and not found.unresolved else found
+
+    async def _check(self, found: Evidence) -> Evidence:
+        commands = (*self.settings.checks, *self.task.checks)
+        checks = []
+        for number, command in enumerate(commands, 1):
+            done = await evidence.check(
+                command,
+                Path(str(self.run.worktree)),
+                env=custody.environment(self.settings.environment, {"FLEET_RUN": self.run.id}),
+                log=self.folder / "evidence" / f"check-{number}.log",
+                timeout_s=self.settings.check_timeout_s,
+            )
+            checks.append(done)
+            await self.hold.tell("run.checked", f"`{command}`", exit_code=done.exit_code)
+            if not done.passed:
+                break
+        return found.evolve(checks=tuple(checks))
+
+    async def _deliver(self, delivered: Delivered, found: Evidence) -> None:
+        wrong = verdict.of_the_work(found, delivered)
+        if wrong:
+            await self._end(wrong)
+        elif not found.changes:
+            await self.fleet.complete(self.run, "finished without changes")
+            await self._leave()
+        elif self.settings.landing is Landing.BRANCH:
+            await self.fleet.complete(self.run, f"on branch {self.run.branch}")
+            await self._leave()
+        else:
+            approved = self.settings.landing is Landing.QUEUE
+            await self._leave()
+            await self.fleet.submit(self.run, approved=approved)
+
+    async def _end(self, ended: verdict.Verdict) -> None:
+        match ended:
+            case verdict.Failed(reason, note):
+                task = await self.fleet.fail(self.run, reason, note, self.settings)
+                if task.state is State.FAILED:
+                    await self._leave()
+            case verdict.Released(note, until, reason):
+                await self.fleet.release(self.run, note, until=until, reason=reason)
+            case verdict.Asked(asks):
+                await self.fleet.ask(self.run, asks)
+
+    async def _leave(self) -> None:
+        """The worktree goes back to the pool; the branch has everything."""
+        if self.run.worktree:
+            await self.place.leave(Path(self.run.worktree))
+
+    async def _give_up(self, failed: Failed) -> None:
+        """Something of ours went wrong: stop the agent, save what there is, tell the store."""
+        await self._silence()
+        try:
+            if self.run.worktree and Path(self.run.worktree).is_dir():
+                await salvage(Path(self.run.worktree), self._message())
+            await self._end(failed)
+        except Stale:
+            await self._wind_down("it no longer holds its task")
+        except FleetError as trouble:
+            self._record(trouble)
+
+    async def _wind_down(self, why: str) -> None:
+        """The task belongs to somebody else now: stop, archive the work, and say no more."""
+        await self._silence()
+        worktree = Path(self.run.worktree) if self.run.worktree else None
+        if worktree and worktree.is_dir() and not await self.place.taken_by_another(self.run):
+            await salvage(worktree, self._message())
+            await archive(Path(self.repo.path), self.run.id, await self.place.tip(worktree))
+            await self._leave()
+        await self.fleet.bury(self.run, why)
+
+    async def _silence(self) -> None:
+        self.kept = self.kept or await custody.adopt(self.folder)
+        if self.kept:
+            self.kept.stop()
+            exit = await self.kept.ended()
+            if exit.lost:
+                custody.sweep(self.run.id)
+
+    def _message(self) -> str:
+        return f"{self.task.title}\n\nFleet-Task: {self.task.id}\nFleet-Run: {self.run.id}"
+
+    def _record(self, surprise: BaseException) -> None:
+        log = self.places.crash_log()
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a") as file:
+            file.write(f"{self.run.id}\n{''.join(traceback.format_exception(surprise))}\n")
+
+
+def _session(earlier: Sequence[Run]) -> str | None:
+    """The session to go on with: the last run's, when it was interrupted and did not fail."""
+    last = earlier[-1] if earlier else None
+    interrupted = last and last.outcome in (Outcome.ASKED, Outcome.RELEASED)
+    return last.session if last and interrupted else None
+
+
+def _reason_of(trouble: FleetError) -> Reason:
+    return Reason.CODER_MISSING if trouble.code in ("not_found", "bad_config") else Reason.WORKSPACE

@@ -1,0 +1,69 @@
+"""A branch as git stores it: moved by compare-and-swap, freed of the locks a killed git left."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from codefleet.runner.git import Git, failed
+from codefleet.runner.journal import Move
+
+LOOKS = 20
+PAUSE = 0.05
+"""A lock that tells nothing is given up for dead when it looks the same all this time. A live git
+holds such a lock for a fraction of a millisecond."""
+
+
+async def move(git: Git, step: Move, lock: int) -> str | None:
+    """Set the branch from `old` to `new`, or say why not; raises when git itself was killed."""
+    words = ("update-ref", "-m", "fleet: land", _ref(step), step.new, step.old)
+    done = await git.run(*words, holds=[lock])
+    if done.code < 0:
+        raise failed(git.folder, words, done)
+    return f"git cannot move {step.trunk} of {git.folder} now: {done.err}" if done.code else None
+
+
+async def head(git: Git, trunk: str) -> str:
+    """The commit a branch is at."""
+    return await git("rev-parse", "--verify", f"refs/heads/{trunk}^{{commit}}")
+
+
+async def unlock(git: Git, step: Move) -> None:
+    """Remove the locks that our killed git left on the branch and on HEAD.
+
+    Git writes the new value into a branch's lock, and nobody else ever writes `new`, so that lock
+    tells whose it is. HEAD's lock, and a branch's lock in its first microseconds, are empty.
+    """
+    words = ("rev-parse", "--git-path", f"{_ref(step)}.lock", "--git-path", "HEAD.lock")
+    for path in (await git(*words)).splitlines():
+        lock = git.folder / path
+        if _content(lock) == step.new or await _is_forgotten(lock):
+            lock.unlink(missing_ok=True)
+
+
+async def _is_forgotten(lock: Path) -> bool:
+    """Is this an empty lock that nobody does anything about?"""
+    first = _identity(lock)
+    for _ in range(LOOKS):
+        if _content(lock) != "" or _identity(lock) != first:
+            return False
+        await asyncio.sleep(PAUSE)
+    return True
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        seen = os.lstat(file)
+    except FileNotFoundError:
+        return None
+    return seen.st_ino, seen.st_mtime_ns
+
+
+def _content(lock: Path) -> str | None:
+    try:
+        return lock.read_text(encoding="ascii", errors="replace").strip()
+    except FileNotFoundError:
+        return None
+
+
+def _ref(step: Move) -> str:
+    return f"refs/heads/{step.trunk}"

@@ -1,0 +1,203 @@
+"""The user's own checkout of the trunk: clean, it moves forward with its files; else it stays."""
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import TypeVar
+
+from codefleet.runner import branch
+from codefleet.runner.git import Git
+from codefleet.runner.journal import Journal, Move, opened
+from codefleet.runner.salvage import git_dir
+from codefleet.runner.swap import Swap
+
+UNFINISHED = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "sequencer": "a cherry-pick or revert",
+    "BISECT_LOG": "a bisect",
+}
+"""What an operation in progress leaves in the git folder."""
+
+STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no")
+LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+AT_ONCE = 500
+"""How many paths go on one command line."""
+
+Result = TypeVar("Result")
+
+
+async def where(repo: Path, trunk: str) -> Path | None:
+    """The worktree that has the trunk checked out, or that is in the middle of rebasing it."""
+    listing = await Git(repo)("worktree", "list", "--porcelain", "-z")
+    for entry in listing.split("\0\0"):
+        facts = dict(line.partition(" ")[::2] for line in entry.split("\0"))
+        folder = Path(facts.get("worktree", ""))
+        if "bare" in facts or not (folder / ".git").exists():
+            continue
+        if facts.get("branch") == f"refs/heads/{trunk}" or _is_away_from(trunk, git_dir(folder)):
+            return folder
+    return None
+
+
+async def in_the_way(
+    checkout: Path, old: str, new: str, env: Mapping[str, str] | None = None
+) -> str | None:
+    """What keeps the checkout from moving from `old` to `new` (a commit or tree), or None."""
+    folder = git_dir(checkout)
+    for mark, what in UNFINISHED.items():
+        if (folder / mark).exists():
+            return f"{checkout} is in the middle of {what}; finish or abort it"
+    if (folder / "index.lock").exists():
+        return _locked(checkout)
+    git = Git(checkout)
+    status = await git(*STATUS, "--ignore-submodules=all", env=env)
+    if edits := [entry[3:] for entry in _names(status)]:
+        return f"{checkout} has local edits: {_some(edits)}; commit or stash them"
+    if found := await _collisions(git, old, new, env or {}):
+        return f"{checkout} has untracked files in the way: {_some(found)}; move them aside"
+    return None
+
+
+async def forward(checkout: Path, trunk: str, old: str, new: str, journal: Path) -> str | None:
+    """Move a clean checkout and its branch from `old` to `new`; or tell what that waits for.
+
+    Either all of it moves, or nothing does. Raises when git was killed or broke, after everything
+    is back in place; when even that fails, `recover` does it later.
+    """
+    move = Move(folder=str(checkout), trunk=trunk, old=old, new=new, with_files=True)
+    async with opened(journal) as book:
+        if book is None:
+            return _busy(trunk)
+        return await _to_its_end(_forward(checkout, move, book))
+
+
+async def move_branch(repo: Path, trunk: str, old: str, new: str, journal: Path) -> str | None:
+    """Move a branch that is checked out nowhere, by compare-and-swap; or say why not."""
+    move = Move(folder=str(repo), trunk=trunk, old=old, new=new)
+    async with opened(journal) as book:
+        if book is None:
+            return _busy(trunk)
+        return await _to_its_end(_move_branch(repo, move, book))
+
+
+async def recover(journal: Path) -> str | None:
+    """End what a killed runner or a killed git left half done; or say what that waits for."""
+    async with opened(journal) as book:
+        if book is None:
+            return "another runner is moving the trunk at this moment"
+        return await _to_its_end(_settle(book))
+
+
+async def _forward(checkout: Path, move: Move, book: Journal) -> str | None:
+    await _settle(book)
+    book.write(move)
+    swap = Swap(Git(checkout), move, book)
+    try:
+        swap.begin()
+        why = await in_the_way(checkout, move.old, move.new, swap.env())
+        if not why:
+            why = await swap.forward() if swap.take_lock() else _locked(checkout)
+        return why
+    finally:
+        await _settle(book)
+
+
+async def _move_branch(repo: Path, move: Move, book: Journal) -> str | None:
+    await _settle(book)
+    book.write(move)
+    try:
+        return await branch.move(Git(repo), move, book.lock)
+    finally:
+        await _settle(book)
+
+
+async def _settle(book: Journal) -> None:
+    """Leave nothing half done of the move in the journal, and clear it."""
+    move = book.read()
+    if move and _is_there(move):
+        git = Git(Path(move.folder))
+        await branch.unlock(git, move)
+        if move.with_files:
+            await Swap(git, move, book).settle()
+    book.clear()
+
+
+def _is_there(move: Move) -> bool:
+    folder = Path(move.folder)
+    return folder.is_dir() and (not move.with_files or (folder / ".git").exists())
+
+
+async def _to_its_end(work: Coroutine[None, None, Result]) -> Result:
+    """Let these few milliseconds pass before a stop takes effect: the user's files are open."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+
+
+async def _collisions(git: Git, old: str, new: str, env: Mapping[str, str]) -> list[str]:
+    """Untracked files, ignored ones too, where the move would put a file of its own."""
+    words = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", "--diff-filter=A")
+    added = await git(*words, old, new)
+    taken = sorted({path for name in _names(added) for path in _taken(git.folder, name)})
+    found: list[str] = []
+    for start in range(0, len(taken), AT_ONCE):
+        some = taken[start : start + AT_ONCE]
+        listed = await git("ls-files", "-z", "--others", "--", *some, env={**env, **LITERAL})
+        found += _names(listed)
+    return found
+
+
+def _taken(root: Path, name: str) -> Iterator[str]:
+    """The file that stands at this path or at one of the folders above it, if any."""
+    for path in [*reversed(PurePath(name).parents[:-1]), PurePath(name)]:
+        at = root / path
+        if at.is_symlink() or (at.exists() and (str(path) == name or not at.is_dir())):
+            yield str(path)
+            return
+
+
+def _is_away_from(trunk: str, folder: Path) -> bool:
+    """Did a rebase or bisect leave the trunk for a while, to come back to it?"""
+    notes = {
+        "rebase-merge/head-name": f"refs/heads/{trunk}",
+        "rebase-apply/head-name": f"refs/heads/{trunk}",
+        "BISECT_START": trunk,
+    }
+    return any(_text(folder / note) == branch for note, branch in notes.items())
+
+
+def _text(file: Path) -> str | None:
+    return file.read_text(errors="replace").strip() if file.is_file() else None
+
+
+def _names(listed: str) -> list[str]:
+    return [name for name in listed.split("\0") if name]
+
+
+def _some(paths: Iterable[str]) -> str:
+    names = [_printable(path) for path in paths]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _printable(path: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in path)
+
+
+def _locked(checkout: Path) -> str:
+    return (
+        f"a git command is at work in {checkout}; if there is none, "
+        f"remove {os.fspath(git_dir(checkout) / 'index.lock')}"
+    )
+
+
+def _busy(trunk: str) -> str:
+    return f"another runner is moving {trunk} at this moment"

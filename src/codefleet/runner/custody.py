@@ -1,0 +1,273 @@
+"""Agents under keepers: start one, find it again, read it, stop it, lose nothing.
+
+The runner holds no pipe of an agent. All it needs is in the run's folder, so it can be killed at
+any moment and the next runner adopts what still works.
+"""
+
+import asyncio
+import fcntl
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from codefleet.domain.errors import Workspace
+from codefleet.ports import Start
+from codefleet.runner.process import TAG, Process, readable, reap, sweep
+
+__all__ = ["Exit", "Kept", "Process", "adopt", "environment", "start", "sweep"]
+
+KEEPER = Path(__file__).with_name("keeper.py")
+LONGEST_LINE = 16 << 20
+KEEPER_STARTS_POLL_S = 0.01
+
+INHERITED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE"),
+    *("LC_*", "XDG_*", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+)
+"""What a program needs to find its files and the network; everything else must be allowed."""
+
+
+class Exit(NamedTuple):
+    """How an agent ended. `lost` means that its keeper went away without a record."""
+
+    code: int | None = None
+    signal: int | None = None
+    orphans: int = 0
+    stopped: bool = False
+    error: str | None = None
+    lost: bool = False
+
+
+class Kept(NamedTuple):
+    """An agent under its keeper, whichever runner started it."""
+
+    folder: Path
+    keeper: Process
+    agent: Process
+
+    async def ended(self) -> Exit:
+        """Wait until the agent and all it started are gone."""
+        await self.keeper.ended()
+        record = _record(self.folder / "exit.json")
+        if record is None:
+            return Exit(lost=True)
+        return Exit(**{name: record[name] for name in Exit._fields if name in record})
+
+    def stop(self) -> None:
+        """Ask the agent to end; it is killed when its grace has passed."""
+        self.keeper.send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the agent and all it started, at once."""
+        self.keeper.send(signal.SIGQUIT)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the agent and all it started, so far; 0 when the keeper is gone."""
+        return self.keeper.cpu_seconds()
+
+    def lines(
+        self, offset: int, limit_bytes: int = 1 << 20, *, final: bool = False
+    ) -> tuple[list[str], int]:
+        """The whole lines of output after `offset`, and the offset to go on from.
+
+        With `final`, what stands after the last line end is a line too. A line of more than
+        LONGEST_LINE bytes comes in pieces. All is read when the offset stays as it was.
+        """
+        asked = limit_bytes
+        chunk = self._output(offset, asked)
+        if len(chunk) == asked and b"\n" not in chunk:
+            asked = LONGEST_LINE
+            chunk = self._output(offset, asked)
+        whole = chunk.rfind(b"\n") + 1
+        if (len(chunk) < asked and final) or (len(chunk) == asked and not whole):
+            whole = len(chunk)
+        return _split(chunk[:whole]), offset + whole
+
+    def _output(self, offset: int, size: int) -> bytes:
+        try:
+            with (self.folder / "stdout.jsonl").open("rb") as file:
+                file.seek(offset)
+                return file.read(size)
+        except FileNotFoundError:
+            return b""
+
+
+async def start(
+    folder: Path,
+    start: Start,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    run_id: str,
+    grace_s: float,
+) -> Kept:
+    """Start an agent under a keeper; where the folder has one already, adopt that."""
+    tagged = {**env, **start.env, TAG: run_id}
+    try:
+        if kept := await adopt(folder):
+            return kept
+        _write_orders(folder, start, cwd=cwd, env=tagged, run_id=run_id, grace_s=grace_s)
+        pid, complaint = await _launch(folder)
+    except OSError as reason:
+        raise Workspace(
+            f"cannot start an agent in {folder}: {reason}",
+            hint="is the disk full, or the folder read-only?",
+        ) from reason
+    kept = await adopt(folder)
+    if kept is None or kept.keeper.pid != pid:
+        await _left(pid)
+    if kept is None:
+        raise Workspace(
+            f"the keeper in {folder} gave up: {complaint}",
+            hint="try the task again; `fleet doctor` checks this machine",
+        )
+    return kept
+
+
+async def adopt(folder: Path) -> Kept | None:
+    """The agent of this folder, working or ended; None when none was and none will be started."""
+    while (kept := _recorded(folder)) is None:
+        if _closed(folder):
+            return _recorded(folder)  # a keeper may have come and gone between the two looks
+        await asyncio.sleep(KEEPER_STARTS_POLL_S)
+    return kept
+
+
+def environment(allow: Iterable[str], extra: Mapping[str, str]) -> dict[str, str]:
+    """The least environment for an agent: the usual, what is allowed (`NAME`, `AWS_*`), `extra`."""
+    patterns = (*INHERITED, *allow)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+    }
+    return {**kept, **extra}
+
+
+def _write_orders(
+    folder: Path,
+    start: Start,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    run_id: str,
+    grace_s: float,
+) -> None:
+    """Put down for the keeper what to start and how."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if start.stdin is not None:
+        _write_private(folder / "stdin.txt", start.stdin)
+    orders = {
+        "argv": list(start.argv),
+        "env": dict(env),
+        "cwd": str(cwd),
+        "stdin": None if start.stdin is None else "stdin.txt",
+        "stop_signal": start.stop_signal,
+        "grace_s": grace_s,
+        "run_id": run_id,
+    }
+    _write_private(folder / "start.json", json.dumps(orders))
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Prompts and environments are for the user's eyes only, and are never seen half written."""
+    draft = path.with_name(f"{path.name}.draft")
+    draft.touch(mode=0o600)
+    draft.write_text(text, encoding="utf-8", errors="replace", newline="")
+    draft.rename(path)
+
+
+async def _launch(folder: Path) -> tuple[int, str]:
+    """Start a keeper; its pid and, once it keeps or has given up, what it complained of."""
+    out, into = os.pipe()
+    try:
+        try:
+            pid = _spawn(folder, into)
+        finally:
+            os.close(into)
+        return pid, await _last_line(out)
+    finally:
+        os.close(out)
+
+
+def _spawn(folder: Path, tell: int) -> int:
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-I", "-S", str(KEEPER), str(folder.absolute())],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, tell, 1),
+            (os.POSIX_SPAWN_DUP2, tell, 2),
+        ],
+        setsid=True,
+    )
+
+
+async def _last_line(pipe: int) -> str:
+    """The last line that comes before the pipe is closed at its other end."""
+    text = b""
+    await readable(pipe)
+    while piece := os.read(pipe, 1 << 16):
+        text += piece
+        await readable(pipe)
+    return text.decode(errors="replace").strip().rpartition("\n")[2]
+
+
+async def _left(pid: int) -> None:
+    """A keeper of ours that was not needed is on its way out; see it off."""
+    if process := Process.find(pid):
+        await process.ended()
+    reap(pid)
+
+
+def _recorded(folder: Path) -> Kept | None:
+    record = _record(folder / "keeper.json")
+    if record is None:
+        return None
+    return Kept(folder, Process(**record["keeper"]), Process(**record["agent"]))
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _closed(folder: Path) -> bool:
+    """Make sure that no keeper can start here any more; False while one holds the folder.
+
+    A runner may have been killed just after it launched a keeper. A keeper that comes late finds
+    no orders and leaves, so a worktree never gets a second agent.
+    """
+    try:
+        lock = os.open(folder / "keeper.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (folder / "start.json").unlink(missing_ok=True)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def _split(chunk: bytes) -> list[str]:
+    """Split at line feeds only: JSON may hold other characters that some take for line ends."""
+    if not chunk:
+        return []
+    return [
+        line.removesuffix(b"\r").decode(errors="replace")
+        for line in chunk.removesuffix(b"\n").split(b"\n")
+    ]

@@ -1,0 +1,55 @@
+"""What all parts of a runner share: the fleet, the places in its home, the settings per repo."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from codefleet.config import FILE, Config, Live, load
+from codefleet.domain.errors import FleetError
+from codefleet.domain.events import event
+from codefleet.domain.model import Repo
+from codefleet.fleet import Fleet
+from codefleet.ports import Write
+from codefleet.runner.places import Places
+
+
+class Desk:
+    """One runner's view of the fleet. Settings are read again when their files change."""
+
+    def __init__(self, fleet: Fleet, flags: Mapping[str, object] | None = None) -> None:
+        self.fleet = fleet
+        self.places = Places(fleet.home)
+        self._flags = flags or {}
+        self._live: dict[str, Live] = {}
+        self._house = self._watch(None)
+
+    def settings(self, repo: Repo) -> Config:
+        """The settings in force for this repo."""
+        if repo.name not in self._live:
+            self._live[repo.name] = self._watch(repo)
+        return self._live[repo.name].config
+
+    async def refresh(self) -> None:
+        """Take over changed settings; a bad change is told and the last good settings stay."""
+        for live in (self._house, *self._live.values()):
+            found = live.refresh()
+            if found is None:
+                continue
+            now = await self.fleet.store.now()
+            told = (
+                event("config.refused", now, found.problem)
+                if isinstance(found, FleetError)
+                else event("config.changed", now)
+            )
+            await self.fleet.store.write(Write(events=[told]))
+        self.fleet.config = self._house.config
+
+    def _watch(self, repo: Repo | None) -> Live:
+        home = self.fleet.home
+        path = Path(repo.path) if repo else None
+        name = repo.name if repo else None
+
+        def read() -> Config:
+            return load(home, repo=path, repo_name=name, env=os.environ, flags=self._flags)
+
+        return Live(read, [home / FILE, *([path / FILE] if path else [])])

@@ -1,0 +1,53 @@
+"""A run as its runner holds it: every write goes through here, one at a time, under the fence."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from codefleet.domain.errors import Stale
+from codefleet.domain.events import event
+from codefleet.domain.model import Event, Run
+from codefleet.fleet import Fleet
+
+
+class Hold:
+    """The current version of a live run, and its lease."""
+
+    def __init__(self, fleet: Fleet, run: Run) -> None:
+        self.fleet = fleet
+        self.run = run
+        self.lost = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def note(self, events: Sequence[Event] = (), **changes: Any) -> None:
+        """Write down what is new; raises Stale once the run has lost its task."""
+        async with self._one_at_a_time:
+            try:
+                self.run = await self.fleet.note(self.run, events, **changes)
+            except Stale:
+                self.lost.set()
+                raise
+
+    async def tell(self, kind: str, text: str = "", **data: Any) -> None:
+        """Append one event about this run."""
+        now = await self.fleet.store.now()
+        await self.note([event(kind, now, text, run=self.run, **data)])
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Renew the lease for as long as this lasts."""
+        renewal = asyncio.create_task(self._renew())
+        try:
+            yield
+        finally:
+            renewal.cancel()
+            await asyncio.gather(renewal, return_exceptions=True)
+
+    async def _renew(self) -> None:
+        while not self.lost.is_set():
+            await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
+            try:
+                await self.note()
+            except Stale:
+                return

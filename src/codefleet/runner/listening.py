@@ -1,0 +1,184 @@
+"""Reading a living agent on a tick: lines -> signals -> events, and a finger on its pulse."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from codefleet.config import Config
+from codefleet.domain import liveness
+from codefleet.domain.errors import Stale
+from codefleet.domain.liveness import Life, Patience, Pulse
+from codefleet.domain.model import Event, Task, Usage
+from codefleet.ports import Coder, Used
+from codefleet.runner.custody import Exit, Kept
+from codefleet.runner.hearing import Heard, told
+from codefleet.runner.hold import Hold
+from codefleet.runner.verdict import Cause
+
+TICK_S = 0.02
+PULSE_S = 1.0
+
+
+class Listener:
+    """Follows one agent from where the last reader stopped."""
+
+    def __init__(
+        self,
+        hold: Hold,
+        coder: Coder,
+        kept: Kept,
+        settings: Config,
+        task: Task,
+        stop: Callable[[Cause, str], None],
+    ) -> None:
+        self.hold, self.coder, self.kept = hold, coder, kept
+        self.settings, self.task, self.stop = settings, task, stop
+        self.heard = Heard()
+        self._at = 0
+        self._pulse = Heartbeat(kept, Path(str(hold.run.worktree)))
+        self._life = Life.ALIVE
+
+    async def listen(self) -> Exit:
+        """Follow the agent to its end; every line is told exactly once, whoever was reading."""
+        self._replay()
+        ended = asyncio.ensure_future(self.kept.ended())
+        lost = asyncio.ensure_future(self.hold.lost.wait())
+        try:
+            while not ended.done():
+                await asyncio.wait({ended, lost}, timeout=TICK_S, return_when="FIRST_COMPLETED")
+                if lost.done():
+                    raise Stale("the lease was lost")
+                await self._read()
+                await self._feel()
+            while await self._read(final=True):
+                pass
+            return ended.result()
+        finally:
+            ended.cancel()
+            lost.cancel()
+
+    def _replay(self) -> None:
+        """After an adoption: hear again, silently, what an earlier reader has told already."""
+        while self._at < self.hold.run.offset:
+            lines, at = self.kept.lines(self._at, limit_bytes=self.hold.run.offset - self._at)
+            for line in lines:
+                for signal in self.coder.read(line):
+                    self.heard.take(signal)
+            if at == self._at:
+                break
+            self._at = at
+        self._at = self.hold.run.offset
+
+    async def _read(self, *, final: bool = False) -> bool:
+        """Take in what has arrived, and tell it together with how far one has read."""
+        lines, at = self.kept.lines(self._at, final=final)
+        if at == self._at:
+            return False
+        now = await self.hold.fleet.store.now()
+        events: list[Event] = []
+        spent = Usage()
+        for line in lines:
+            for signal in self.coder.read(line):
+                self.heard.take(signal)
+                events += told(signal, self.hold.run, now)
+                spent += signal.usage if isinstance(signal, Used) else Usage()
+        self._at = at
+        self._pulse.output()
+        await self.hold.note(
+            events,
+            offset=at,
+            usage=self.hold.run.usage + spent,
+            session=self.heard.session or self.hold.run.session,
+            model=self.heard.model or self.hold.run.model,
+        )
+        return True
+
+    async def _feel(self) -> None:
+        """Stop an agent that overran its time or money, or that shows no sign of life."""
+        if not self._pulse.due():
+            return
+        now = await self.hold.fleet.store.now()
+        limit = self.task.timeout_s or self.settings.timeout_s
+        if (now - self.hold.run.started_at).total_seconds() > limit:
+            await self._halt(Cause.TIMEOUT, f"it ran longer than {limit:.0f} s")
+        elif over := _over_budget(self.task, self.hold.run.usage):
+            await self._halt(Cause.BUDGET, over)
+        else:
+            await self._judge()
+
+    async def _judge(self) -> None:
+        patience = Patience(quiet=self.settings.quiet_s, stuck=self.settings.stuck_s)
+        verdict = liveness.judge(self._pulse.read(self.heard.tool is not None), patience)
+        if verdict.life is Life.STUCK:
+            await self._halt(Cause.STUCK, ", ".join(verdict.reasons))
+        elif verdict.life is Life.QUIET and self._life is Life.ALIVE:
+            await self.hold.tell("run.quiet", ", ".join(verdict.reasons))
+        self._life = verdict.life
+
+    async def _halt(self, cause: Cause, why: str) -> None:
+        if not self._pulse.stopped:
+            self._pulse.stopped = True
+            await self.hold.tell("run.stopping", why, cause=cause)
+            self.stop(cause, why)
+
+
+class Heartbeat:
+    """When output, processor and files were last seen to move."""
+
+    def __init__(self, kept: Kept, worktree: Path) -> None:
+        self.kept, self.worktree = kept, worktree
+        self.stopped = False
+        now = time.monotonic()
+        self._output = self._cpu = self._files = self._felt = now
+        self._cpu_seconds = 0.0
+        self._newest = 0.0
+        self._spoke = False
+
+    def output(self) -> None:
+        self._output = time.monotonic()
+        self._spoke = True
+
+    def due(self) -> bool:
+        """Is it time to feel again? A look at the processes and files costs more than a read."""
+        now = time.monotonic()
+        if now - self._felt < PULSE_S:
+            return False
+        self._felt = now
+        return True
+
+    def read(self, tool_running: bool) -> Pulse:
+        now = time.monotonic()
+        cpu = self.kept.cpu_seconds()
+        if cpu - self._cpu_seconds > 0.05:
+            self._cpu_seconds, self._cpu = cpu, now
+        newest = _newest_change(self.worktree)
+        if newest > self._newest:
+            self._newest, self._files = newest, now
+        return Pulse(
+            output_age=now - self._output,
+            cpu_age=now - self._cpu,
+            files_age=now - self._files,
+            tool_running=tool_running,
+            first_turn=not self._spoke,
+        )
+
+
+def _newest_change(worktree: Path) -> float:
+    """The latest change to the worktree's top folders and index: cheap, and enough for a pulse."""
+    newest = 0.0
+    for entry in (worktree, *worktree.iterdir()) if worktree.is_dir() else ():
+        try:
+            newest = max(newest, entry.lstat().st_mtime)
+        except OSError:
+            continue
+    return newest
+
+
+def _over_budget(task: Task, usage: Usage) -> str | None:
+    budget = task.budget
+    if budget and budget.usd is not None and usage.cost_usd > budget.usd:
+        return f"it cost {usage.cost_usd:.2f} USD of {budget.usd:.2f} allowed"
+    if budget and budget.tokens is not None and usage.tokens > budget.tokens:
+        return f"it used {usage.tokens} tokens of {budget.tokens} allowed"
+    return None

@@ -1,0 +1,60 @@
+"""Locks between processes: ours, which the kernel frees, and git's, which a killed git leaves."""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+PATIENCE = (0.001, 0.05)
+"""The first and the longest pause between two tries, in seconds."""
+
+
+@asynccontextmanager
+async def held(file: Path) -> AsyncIterator[int]:
+    """Hold the lock on this file: one holder on the machine, freed even when it is killed.
+
+    Yields the open file, for a child process that shall hold the lock for as long as it lives.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        await _acquire(handle)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+async def _acquire(handle: int) -> None:
+    # Tries instead of a waiting thread: a thread could not be cancelled and would keep the lock.
+    pause, longest = PATIENCE
+    while True:
+        with suppress(BlockingIOError):
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, longest)
+
+
+def drop_stale(git_dir: Path, worktree: Path) -> list[Path]:
+    """Remove the locks that a killed git left in a worktree's own git folder.
+
+    A lock stays when a git process still works in the worktree.
+    """
+    stale = [*git_dir.glob("*.lock")]
+    if not stale or any(_gits_in((git_dir, worktree))):
+        return []
+    for lock in stale:
+        lock.unlink(missing_ok=True)
+    return stale
+
+
+def _gits_in(folders: Iterable[Path]) -> Iterable[int]:
+    """The git processes that work in one of these folders."""
+    roots = tuple(folder.resolve() for folder in folders)
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended, or it belongs to somebody else
+            if (process / "comm").read_text().startswith("git"):
+                cwd = (process / "cwd").readlink()
+                if any(cwd.is_relative_to(root) for root in roots):
+                    yield int(process.name)

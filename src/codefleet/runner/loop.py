@@ -1,0 +1,234 @@
+"""The runner: fills its seats from the queue, heeds humans, lands work, adopts the orphaned."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from datetime import datetime
+
+from codefleet.domain.errors import Stale
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Run, Runner, State, Task
+from codefleet.domain.scheduling import Want
+from codefleet.ports import TaskQuery
+from codefleet.runner.attempt import Attempt
+from codefleet.runner.custody import Process
+from codefleet.runner.desk import Desk
+from codefleet.runner.landing import Landing
+from codefleet.runner.patrol import patrol
+from codefleet.runner.verdict import Cause
+
+LONGEST_WAIT_S = 5.0
+LANDING_WAIT_S = 0.5
+NEWS = (
+    *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
+    *("task.submitted", "task.approved", "task.rejected", "task.bounced", "task.completed"),
+    *("task.released", "task.retried", "task.failed", "task.cancelled", "task.asked"),
+    *("run.failed", "fleet.paused", "fleet.resumed", "runner.stopped"),
+)
+"""The events after which there may be something to start, stop or land."""
+
+
+class Loop:
+    def __init__(
+        self, desk: Desk, *, agents: int, coder: str | None = None, until_idle: bool = False
+    ) -> None:
+        self.desk, self.fleet = desk, desk.fleet
+        self.agents, self.coder, self.until_idle = agents, coder, until_idle
+        self.host = socket.gethostname()
+        self.me: Runner | None = None
+        self._attempts: dict[str, Attempt] = {}
+        self._driving: dict[str, asyncio.Task[None]] = {}
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._seen = 0
+
+    def stop(self, *, firm: bool = False) -> None:
+        """Take no more work and stop the agents: gently, or with `firm` at once."""
+        self._stopping = True
+        for attempt in self._attempts.values():
+            attempt.stop(Cause.SHUTDOWN, "the runner was stopped")
+            if firm:
+                attempt.kill()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until stopped, or with `until_idle` until there is nothing left to do."""
+        self._seen = await self.fleet.store.last_seq()
+        self.me = await self._join()
+        self.landing = Landing(self.desk, self.me.id, self._wake.set)
+        beside = [asyncio.create_task(work) for work in (self._beat(), self._patrol())]
+        try:
+            while not self._stopping:
+                await self._turn()
+                if self.until_idle and await self._is_idle():
+                    break
+                await self._wait()
+        finally:
+            await self._leave(beside)
+
+    async def _turn(self) -> None:
+        await self.desk.refresh()
+        await self._heed()
+        await self._adopt()
+        await self.landing.turn(await self._gone())
+        await self._fill()
+
+    async def _fill(self) -> None:
+        """Give every free seat the most urgent task that may start."""
+        assert self.me
+        free = [name for name in self.me.seats if name not in self._attempts][: self._room()]
+        if free and not self._stopping:
+            coder = self.coder or self.fleet.config.coder
+            seats = [Seat(name, self.me.id, self.host, coder) for name in free]
+            want = Want(coders=(self.coder,) if self.coder else ())
+            for claim in await self.fleet.claim(seats, want):
+                await self._drive(claim.task, claim.run)
+
+    def _room(self) -> int:
+        return max(0, self.agents - len(self._attempts))
+
+    async def _drive(self, task: Task, run: Run) -> None:
+        attempt = Attempt(self.desk, task, run, await self.fleet.repo(task.repo))
+        driving = asyncio.create_task(attempt.drive(), name=run.id)
+        self._attempts[run.agent] = attempt
+        self._driving[run.agent] = driving
+        driving.add_done_callback(lambda _: self._ended(run.agent))
+
+    def _ended(self, agent: str) -> None:
+        self._attempts.pop(agent, None)
+        self._driving.pop(agent, None)
+        self._wake.set()
+
+    async def _heed(self) -> None:
+        """Stop the agents whose tasks were cancelled, paused or taken away since the last look."""
+        held = {attempt.task.id: attempt for attempt in self._attempts.values()}
+        if not held:
+            return
+        for task in await self.fleet.list(TaskQuery(ids=list(held))):
+            attempt = held[task.id]
+            if task.fence != attempt.run.fence and task.state is State.CANCELLED:
+                attempt.stop(Cause.CANCELLED, "the task was cancelled")
+            elif task.paused and task.fence == attempt.run.fence:
+                attempt.stop(Cause.PAUSED, "the task was paused")
+
+    async def _join(self) -> Runner:
+        me = Process.find(os.getpid())
+        assert me
+        orphans = await self._orphans()
+        return await self.fleet.join(
+            host=self.host,
+            pid=me.pid,
+            pid_started=me.started,
+            seats=self.agents,
+            coder=self.coder,
+            keep=[run.agent for run in orphans],
+        )
+
+    async def _adopt(self) -> None:
+        """Go on with the agents of runners on this machine that are no more."""
+        for run in await self._orphans():
+            if run.agent in self._attempts:
+                continue
+            try:
+                await self._take_over(run)
+            except Stale:
+                continue  # another runner was faster
+        for runner in await self._dead_runners():
+            await self.fleet.store.forget_runner(runner.id)
+
+    async def _take_over(self, run: Run) -> None:
+        assert self.me
+        task = await self.fleet.get(run.task)
+        if task.state is State.RUNNING and task.fence == run.fence:
+            run = await self.fleet.adopt(run, self.me.id)
+            await self._drive(task.evolve(fence=run.fence), run)
+            return
+        await self._drive(task, run)
+        self._attempts[run.agent].stop(Cause.LOST, "the task went on without it")
+
+    async def _orphans(self) -> Sequence[Run]:
+        """Live runs of this machine whose runner is gone."""
+        mine = [run for run in await self.fleet.store.runs(live=True) if run.host == self.host]
+        if not mine:
+            return ()
+        gone = {runner.id for runner in await self._dead_runners()}
+        known = {runner.id for runner in await self.fleet.store.runners()}
+        return [run for run in mine if run.runner in gone or run.runner not in known]
+
+    async def _dead_runners(self) -> Sequence[Runner]:
+        return [
+            runner
+            for runner in await self.fleet.store.runners()
+            if runner.host == self.host
+            and not Process(runner.pid, int(runner.pid_started)).is_alive
+        ]
+
+    async def _gone(self) -> set[str]:
+        """Holders of lanes that will never come back."""
+        known = {runner.id for runner in await self.fleet.store.runners()}
+        dead = {runner.id for runner in await self._dead_runners()}
+        holders = {lane.holder for lane in await self.fleet.store.lanes()}
+        return {holder for holder in holders if holder not in known or holder in dead}
+
+    async def _wait(self) -> None:
+        """Sleep until something may have changed: news, a free seat, or time itself."""
+        while not self._wake.is_set():
+            within = await self._patience()
+            changed = asyncio.ensure_future(self.fleet.store.changed(within=within))
+            woken = asyncio.ensure_future(self._wake.wait())
+            await asyncio.wait({changed, woken}, return_when="FIRST_COMPLETED")
+            for waiting in (changed, woken):
+                waiting.cancel()
+            await asyncio.gather(changed, woken, return_exceptions=True)
+            if not changed.cancelled() and changed.done() and not changed.result():
+                break
+            if await self._news():
+                break
+        self._wake.clear()
+
+    async def _news(self) -> bool:
+        found = await self.fleet.store.events(after=self._seen, kinds=NEWS)
+        if found:
+            self._seen = found[-1].seq
+        return bool(found)
+
+    async def _patience(self) -> float:
+        """How long nothing can happen by itself."""
+        longest = LANDING_WAIT_S if self.landing.waits else LONGEST_WAIT_S
+        due = await self.fleet.store.next_start() if self._room() else None
+        return min(longest, _seconds_until(due, await self.fleet.store.now()))
+
+    async def _is_idle(self) -> bool:
+        if self._attempts or self.landing.is_busy:
+            return False
+        counts = await self.fleet.store.counts()
+        if counts.get(State.RUNNING) or await self.fleet.store.next_start():
+            return False
+        return all(task.note for task in await self.fleet.landable())
+
+    async def _beat(self) -> None:
+        assert self.me
+        while True:
+            await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
+            self.me = await self.fleet.beat(self.me)
+
+    async def _patrol(self) -> None:
+        """Look for collisions between the agents at work."""
+        while True:
+            await asyncio.sleep(self.fleet.config.radar_s)
+            await patrol(self.fleet, [attempt.run for attempt in self._attempts.values()])
+
+    async def _leave(self, beside: Sequence[asyncio.Task[None]]) -> None:
+        assert self.me
+        self.stop()
+        await asyncio.gather(*self._driving.values(), return_exceptions=True)
+        await self.landing.finish()
+        for work in beside:
+            work.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        await self.fleet.leave(self.me)
+
+
+def _seconds_until(moment: datetime | None, now: datetime) -> float:
+    return LONGEST_WAIT_S if moment is None else max(0.0, (moment - now).total_seconds())

@@ -1,0 +1,33 @@
+"""Where things lie in a fleet's home."""
+
+from pathlib import Path
+
+from codefleet.domain.model import Run
+
+
+class Places:
+    """The folders of one fleet home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def run(self, run: Run) -> Path:
+        """The folder of one run: prompt, output, exit record, evidence."""
+        return self.home / "runs" / run.id
+
+    def worktrees(self, repo: str) -> Path:
+        return self.home / "worktrees" / repo
+
+    def lane(self, repo: str) -> Path:
+        """The lane's own worktree."""
+        return self.home / "lanes" / repo
+
+    def journal(self, repo: str) -> Path:
+        """What the lane is about to do to a checked-out trunk, for whoever comes after a crash."""
+        return self.home / "lanes" / f"{repo}.journal.json"
+
+    def lock(self, repo: str) -> Path:
+        return self.home / "locks" / f"{repo}.lock"
+
+    def crash_log(self) -> Path:
+        return self.home / "logs" / "crash.log"

@@ -1,0 +1,128 @@
+"""Processes one can be sure of: never a later one that was given the same pid."""
+
+import asyncio
+import os
+import select
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+TAG = "FLEET_RUN"
+SWEEP_ROUNDS = 20
+SWEEP_WAIT_MS = 1000
+
+
+class Process(NamedTuple):
+    """A process for good: pids are used again, but not with the same start time."""
+
+    pid: int
+    started: int
+
+    @classmethod
+    def find(cls, pid: int) -> "Process | None":
+        """The process that has this pid now; one that has ended but is not reaped is none."""
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return None
+        state, *fields = stat.rpartition(")")[2].split()
+        return None if state in "ZX" else cls(pid, int(fields[18]))
+
+    @property
+    def is_alive(self) -> bool:
+        return Process.find(self.pid) == self
+
+    def send(self, what: signal.Signals) -> None:
+        """Signal it, if it still lives."""
+        with suppress(ProcessLookupError), self.descriptor() as fd:
+            signal.pidfd_send_signal(fd, what)
+
+    async def ended(self) -> None:
+        """Wait for its end, and reap it when it is a child of ours."""
+        with suppress(ProcessLookupError), self.descriptor() as fd:
+            await readable(fd)
+        reap(self.pid)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of it and all that descends from it, so far; 0 when it is gone."""
+        if not self.is_alive:
+            return 0.0
+        try:
+            top = psutil.Process(self.pid)
+            return sum(map(_cpu_seconds, [top, *top.children(recursive=True)]))
+        except psutil.NoSuchProcess:
+            return 0.0
+
+    @contextmanager
+    def descriptor(self) -> Iterator[int]:
+        """A file descriptor that stands for it; ProcessLookupError when it is gone."""
+        fd = os.pidfd_open(self.pid)
+        try:
+            if not self.is_alive:
+                raise ProcessLookupError(self.pid)
+            yield fd
+        finally:
+            os.close(fd)
+
+
+def reap(pid: int) -> None:
+    """Take note of an ended child, so that it does not stay as a zombie."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def sweep(run_id: str) -> int:
+    """Kill every process that carries the tag of this run, for when its keeper was lost."""
+    found: set[Process] = set()
+    for _ in range(SWEEP_ROUNDS):  # what forks while it is being killed is met again
+        tagged = set(_tagged(run_id))
+        if not tagged:
+            break
+        found |= tagged
+        _kill(tagged)
+    return len(found)
+
+
+async def readable(fd: int) -> None:
+    """Wait until something can be read; for a process's descriptor, until it has ended."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)
+
+
+def _tagged(run_id: str) -> Iterator[Process]:
+    for process in psutil.process_iter(["environ"]):
+        tag = (process.info["environ"] or {}).get(TAG)
+        if tag == run_id and process.pid != os.getpid() and (found := Process.find(process.pid)):
+            yield found
+
+
+def _kill(processes: Iterable[Process]) -> None:
+    """Kill them and wait a moment for each to be gone."""
+    with ExitStack() as stack:
+        for process in processes:
+            with suppress(OSError):
+                fd = stack.enter_context(process.descriptor())
+                signal.pidfd_send_signal(fd, signal.SIGKILL)
+                stack.callback(_wait, fd)
+
+
+def _wait(fd: int) -> None:
+    end = select.poll()
+    end.register(fd, select.POLLIN)
+    end.poll(SWEEP_WAIT_MS)
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    try:
+        return sum(process.cpu_times()[:4])
+    except psutil.NoSuchProcess:
+        return 0.0

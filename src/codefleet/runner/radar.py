@@ -1,0 +1,76 @@
+"""Collisions between unfinished work, seen by merging snapshots that nobody notices."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path, PurePosixPath
+
+from codefleet.runner.git import Git
+from codefleet.runner.salvage import NOBODY, STATUS, git_dir, staging, strangers
+
+ALWAYS_THE_SAME = {
+    **NOBODY,
+    "GIT_AUTHOR_DATE": "2000-01-01T00:00:00Z",
+    "GIT_COMMITTER_DATE": "2000-01-01T00:00:00Z",
+}
+"""Author and dates of a snapshot: equal work gives an equal commit, stored once."""
+MERGE = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "--stdin")
+
+Seen = Mapping[str, tuple[str, frozenset[str]]]
+"""By task: the commit of its snapshot, and the paths it changed."""
+
+
+async def snapshot(worktree: Path) -> str:
+    """A commit of the worktree as it is, uncommitted and untracked files too; touches nothing."""
+    git = Git(worktree)
+    apart = strangers(worktree, await git(*STATUS))
+    with tempfile.TemporaryDirectory(prefix="fleet-radar-") as folder:
+        index = Path(folder) / "index"
+        shutil.copy(git_dir(worktree) / "index", index)
+        env = {"GIT_INDEX_FILE": str(index)}
+        await git.run(*staging(apart), env=env)  # a file may vanish meanwhile: the agent is at work
+        tree = await git("write-tree", env=env)
+    head, its_tree = (await git("rev-parse", "HEAD", "HEAD^{tree}")).split()
+    if tree == its_tree:
+        return head
+    return await git("commit-tree", tree, f"-p{head}", "-m", "snapshot", env=ALWAYS_THE_SAME)
+
+
+async def changed_paths(repo: Path, snapshot: str, base: str) -> frozenset[str]:
+    """Every path that differs between a snapshot and where it left `base`."""
+    git = Git(repo)
+    fork = (await git.run("merge-base", base, snapshot)).out.strip() or base
+    names = await git("diff-tree", "-r", "-z", "--name-only", "--no-renames", fork, snapshot)
+    return frozenset(filter(None, names.split("\0")))
+
+
+async def collisions(repo: Path, snapshots: Seen) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The pairs that cannot be merged, each with the files in which they conflict."""
+    pairs = [
+        (left, right)
+        for left, right in combinations(sorted(snapshots), 2)
+        if _meet(snapshots[left][1], snapshots[right][1])
+    ]
+    if not pairs:
+        return []
+    orders = "".join(f"{snapshots[left][0]} {snapshots[right][0]}\n" for left, right in pairs)
+    results = _merges(await Git(repo)(*MERGE, stdin=orders))
+    return [(*pair, paths) for pair, paths in zip(pairs, results, strict=True) if paths]
+
+
+def _meet(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Do two sets share a path, or does one need as a folder what the other has as a file?"""
+    return not ours.isdisjoint(theirs | _folders(theirs)) or not theirs.isdisjoint(_folders(ours))
+
+
+def _folders(paths: frozenset[str]) -> frozenset[str]:
+    return frozenset(str(folder) for path in paths for folder in PurePosixPath(path).parents)
+
+
+def _merges(listing: str) -> Iterator[tuple[str, ...]]:
+    """The conflicting files of each merge: a status, a tree, the names, and an empty field."""
+    fields = iter(listing.split("\0"))
+    while next(fields, ""):
+        next(fields)
+        yield tuple(iter(lambda: next(fields), ""))

@@ -1,0 +1,47 @@
+"""Finding the git repository somebody stands in: its root, its trunk, its remote."""
+
+from pathlib import Path
+
+from codefleet.domain.errors import Invalid, NotFound
+from codefleet.domain.model import Repo
+from codefleet.fleet import Fleet
+from codefleet.runner.git import Git
+
+
+async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
+    """Make the repository that holds this path known to the fleet."""
+    root = await find(path)
+    git = Git(root)
+    if (await git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")).code:
+        raise Invalid(
+            f"{root} has no commit yet", hint='make one first: git commit --allow-empty -m "Begin"'
+        )
+    remote = (await git.run("remote", "get-url", "origin")).out.strip() or None
+    return await fleet.register(str(root), await _trunk(git, trunk), remote)
+
+
+async def find(path: Path) -> Path:
+    """The root of the repository's main working tree, also from inside a linked one."""
+    if not path.is_dir():
+        raise NotFound(f"there is no folder {path}", hint="give the path of a git repository")
+    listed = await Git(path).run("worktree", "list", "--porcelain", "-z")
+    if listed.code:
+        raise Invalid(
+            f"{path} is not in a git repository", hint="go into one, or make one: git init"
+        )
+    return Path(listed.out.split("\0", 1)[0].removeprefix("worktree "))
+
+
+async def _trunk(git: Git, wanted: str | None) -> str:
+    """The branch named in the settings, or the remote's head, or what is checked out."""
+    if wanted:
+        if (await git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{wanted}")).code:
+            raise Invalid(f"there is no branch {wanted}", hint="mend `trunk` in fleet.toml")
+        return wanted
+    here = (await git.run("symbolic-ref", "--quiet", "--short", "HEAD")).out.strip()
+    remote = (await git.run("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")).out.strip()
+    usual = [remote.removeprefix("refs/remotes/origin/"), "main", "master", here]
+    for name in filter(None, usual):
+        if not (await git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}")).code:
+            return name
+    raise Invalid("no branch is checked out", hint="check out the branch that work should land on")

@@ -1,0 +1,220 @@
+"""Nothing is lost: uncommitted work becomes a commit, and a commit stays reachable from a ref."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+from codefleet.domain.errors import Workspace
+from codefleet.runner.git import Git
+
+ARCHIVE = "refs/fleet/archive/"
+NOBODY = {
+    "GIT_AUTHOR_NAME": "codefleet",
+    "GIT_AUTHOR_EMAIL": "codefleet@localhost",
+    "GIT_COMMITTER_NAME": "codefleet",
+    "GIT_COMMITTER_EMAIL": "codefleet@localhost",
+}
+STATUS = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none")
+NOT_REACHED = (
+    "--not",
+    # These belong to one worktree and go away with it.
+    *("--exclude=refs/bisect/*", "--exclude=refs/worktree/*", "--exclude=refs/rewritten/*"),
+    "--glob=refs/*",
+)
+UNFINISHED = {
+    "MERGE_HEAD": ("merge", "--quit"),
+    "CHERRY_PICK_HEAD": ("cherry-pick", "--quit"),
+    "REVERT_HEAD": ("revert", "--quit"),
+    "sequencer": ("cherry-pick", "--quit"),
+    "rebase-apply/applying": ("am", "--quit"),
+    "rebase-merge": ("rebase", "--quit"),
+    "rebase-apply": ("rebase", "--quit"),
+    "BISECT_LOG": ("bisect", "reset", "HEAD"),
+}
+"""What an operation in progress leaves in the git folder, and how to end it in place."""
+
+
+async def salvage(worktree: Path, message: str) -> str | None:
+    """Commit everything that is not committed, and end any operation in progress.
+
+    Returns the commit, or None when there was nothing to save. After an unfinished rebase the
+    worktree is back on its branch as it was before, and the half-done state is archived.
+    """
+    git = Git(worktree)
+    folder = git_dir(worktree)
+    await _show_hidden_edits(git)
+    status = await git(*STATUS)
+    await _save_nested(git, worktree, status)
+    commit = None
+    if status or (folder / "MERGE_HEAD").exists():
+        commit = await _commit_all(git, folder, message, strangers(worktree, status))
+    await _end_operations(git, folder)
+    return commit
+
+
+async def keep(repo: Path, commit: str, name: str) -> str | None:
+    """Archive a commit when no ref reaches it; return the archive ref."""
+    stray = await Git(repo)("rev-list", "--max-count=1", commit, *NOT_REACHED)
+    return await archive(repo, name, commit) if stray else None
+
+
+async def bring_home(worktree: Path, branch: str) -> bool:
+    """Put an agent's commits on `branch` although it left that branch; False when they part ways.
+
+    Only moves the branch forward, and leaves an unfinished rebase alone.
+    """
+    if _rebased_branch(git_dir(worktree)):
+        return False
+    git = Git(worktree)
+    ref = f"refs/heads/{branch}"
+    if (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip() == ref:
+        return True
+    tip, head = await commit_at(git, ref), await commit_at(git, "HEAD")
+    if tip is None or head is None or not await _is_ancestor(git, tip, head):
+        return False
+    await git("update-ref", "-m", "fleet: bring home", ref, head, tip)
+    await git("symbolic-ref", "-m", "fleet: bring home", "HEAD", ref)
+    return True
+
+
+async def archive(repo: Path, name: str, commit: str) -> str:
+    """Keep a commit under `refs/fleet/archive/<name>`, beside any other commit kept there."""
+    git = Git(repo)
+    for number in count(1):
+        ref = f"{ARCHIVE}{name}" + (f"-{number}" if number > 1 else "")
+        created = await git.run("update-ref", ref, commit, "")
+        there = commit if created.code == 0 else await commit_at(git, ref)
+        if there == commit:
+            return ref
+        if there is None:
+            raise Workspace(f"cannot keep {commit} as {ref}: {created.err}", hint="see git fsck")
+    raise AssertionError("there is always a next number")
+
+
+async def drop_branch(repo: Path, branch: str, trunk: str, name: str) -> str | None:
+    """Delete a branch; return the ref that keeps its work when the trunk does not have it."""
+    git = Git(repo)
+    ref = f"refs/heads/{branch}"
+    listing = await git("worktree", "list", "--porcelain", "-z")
+    if f"\0branch {ref}\0" in listing:
+        raise Workspace(f"{branch} is checked out in a worktree", hint="git worktree list")
+    kept = None
+    while tip := await commit_at(git, ref):
+        if not await _is_ancestor(git, tip, trunk):
+            kept = await archive(repo, name, tip)
+        deleted = await git.run("update-ref", "-d", ref, tip)
+        if deleted.code and await commit_at(git, ref) == tip:  # it did not move: git is in the way
+            raise Workspace(f"cannot delete {branch}: {deleted.err}", hint="git branch -D by hand")
+    return kept
+
+
+async def identity(git: Git) -> Mapping[str, str]:
+    """The environment for a commit: empty when the user has a name, else the fleet's own."""
+    known = await git.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+    return NOBODY if known.code else {}
+
+
+def git_dir(worktree: Path) -> Path:
+    """The git folder of a checkout or worktree, without asking git."""
+    link = worktree / ".git"
+    try:
+        target = link.read_text().removeprefix("gitdir:").strip() if link.is_file() else ".git"
+    except OSError as trouble:
+        raise Workspace(
+            f"cannot read {link}: {trouble.strerror}", hint="is it a worktree?"
+        ) from None
+    return (worktree / target).resolve()
+
+
+def strangers(worktree: Path, status: str) -> list[str]:
+    """The repositories inside a worktree that are not part of it, from `git status -z`."""
+    new = (entry[3:] for entry in status.split("\0") if entry.startswith("??"))
+    return [path for path in new if (worktree / path / ".git").exists()]
+
+
+def staging(apart: Sequence[str]) -> tuple[str, ...]:
+    """The `git add` that takes everything but the repositories inside the worktree."""
+    without = (f":(exclude,literal,top){path.rstrip('/')}" for path in apart)
+    return ("add", "--all", "--ignore-errors", "--", ":/", *without)
+
+
+async def _commit_all(git: Git, folder: Path, message: str, apart: Sequence[str]) -> str | None:
+    await git(*staging(apart))
+    tree = await git("write-tree")
+    head = await commit_at(git, "HEAD")
+    merged = (folder / "MERGE_HEAD").read_text().split() if (folder / "MERGE_HEAD").exists() else []
+    if head and not merged and tree == await git("rev-parse", f"{head}^{{tree}}"):
+        return None
+    parents = [f"-p{parent}" for parent in (head, *merged) if parent]
+    who = await identity(git)
+    commit = await git("commit-tree", tree, *parents, "-F", "-", stdin=message, env=who)
+    await git("update-ref", "-m", "fleet: salvage", "HEAD", commit, head or "")
+    return commit
+
+
+async def _end_operations(git: Git, folder: Path) -> None:
+    """End a merge, rebase and the like so that the worktree stands on its branch, clean."""
+    rebased = _rebased_branch(folder)
+    if rebased:
+        await keep(git.folder, await git("rev-parse", "HEAD"), f"{label(rebased)}-rebase")
+    for mark, end in UNFINISHED.items():
+        if (folder / mark).exists():
+            await git.run(*end)
+    if rebased:
+        await git("symbolic-ref", "HEAD", rebased)
+        await git("reset", "--quiet", "--hard", "--no-recurse-submodules")
+
+
+def _rebased_branch(folder: Path) -> str | None:
+    for kind in ("rebase-merge", "rebase-apply"):
+        name = folder / kind / "head-name"
+        if name.exists() and (ref := name.read_text().strip()).startswith("refs/heads/"):
+            return ref
+    return None
+
+
+async def _show_hidden_edits(git: Git) -> None:
+    """Undo `assume-unchanged` and `skip-worktree`, which hide edits from status and add."""
+    entries = (await git("ls-files", "-v", "-z")).split("\0")
+    hidden = [entry[2:] for entry in entries if entry[:1].islower() or entry[:1] == "S"]
+    present = [
+        path for path in hidden if (git.folder / path).is_symlink() or (git.folder / path).exists()
+    ]
+    if present:
+        names = "\0".join(present)
+        for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
+            await git("update-index", flag, "-z", "--stdin", stdin=names)
+
+
+async def _save_nested(git: Git, worktree: Path, status: str) -> None:
+    """Archive what repositories inside the worktree, submodules too, have and nobody else does."""
+    for path in (entry[3:] for entry in status.split("\0")):
+        inner = worktree / path
+        if not path or not (inner / ".git").exists():
+            continue
+        await salvage(inner, "Work found in a repository inside a worktree")
+        head = await commit_at(Git(inner), "HEAD")
+        if head and await Git(inner)("rev-list", "--max-count=1", head, "--not", "--remotes"):
+            await git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(inner), "HEAD")
+            on = (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip() or "detached"
+            await archive(worktree, f"{label(on)}-{_slug(path)}", head)
+
+
+def label(ref: str) -> str:
+    """A branch as a name in the archive."""
+    return ref.removeprefix("refs/heads/").removeprefix("fleet/")
+
+
+def _slug(path: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-")[:40] or "nested"
+
+
+async def commit_at(git: Git, ref: str) -> str | None:
+    """The commit a ref names, or None when there is none."""
+    found = await git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+    return found.out.strip() if found.code == 0 else None
+
+
+async def _is_ancestor(git: Git, commit: str, of: str) -> bool:
+    return (await git.run("merge-base", "--is-ancestor", commit, of)).code == 0

@@ -1,0 +1,130 @@
+"""One worktree of the pool on disk: who holds it, whether it is clean, and how it is wiped.
+
+Two small files in the worktree's own git folder carry this, so that they go when it goes:
+`fleet-clean` says that all work in it is saved, `fleet-held` who prepared it for which branch.
+"""
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.runner.git import Git
+from codefleet.runner.locks import drop_stale
+from codefleet.runner.process import Process
+from codefleet.runner.salvage import git_dir
+
+CLEAN = "fleet-clean"
+HELD = "fleet-held"
+
+
+class Hold(NamedTuple):
+    """The branch a slot was taken for, and the process that took it."""
+
+    branch: str
+    holder: Process
+
+    @property
+    def is_live(self) -> bool:
+        return self.holder.is_alive
+
+
+def hold(path: Path, branch: str) -> None:
+    """Write down that this process holds the slot, until `let_go` or the process ends."""
+    file = git_dir(path) / HELD
+    draft = file.with_suffix(".new")
+    draft.write_text(json.dumps([branch, *_me()]))
+    draft.replace(file)
+
+
+def held_by(path: Path) -> Hold | None:
+    """Who took the slot last and did not let go, alive or not."""
+    try:
+        branch, pid, started = json.loads((git_dir(path) / HELD).read_text())
+    except FileNotFoundError:
+        return None
+    return Hold(branch, Process(pid, started))
+
+
+def let_go(path: Path) -> None:
+    (git_dir(path) / HELD).unlink(missing_ok=True)
+
+
+def is_clean(path: Path) -> bool:
+    """Is everything in this slot saved? Without the mark, only git can tell."""
+    return (git_dir(path) / CLEAN).exists()
+
+
+def mark_clean(path: Path) -> None:
+    (git_dir(path) / CLEAN).touch()
+
+
+def unmark(path: Path) -> None:
+    (git_dir(path) / CLEAN).unlink(missing_ok=True)
+
+
+def never_filled(path: Path) -> bool:
+    """Was the slot made but not yet checked out when its maker died?"""
+    return not (git_dir(path) / "index").exists() and _names(path) == [".git"]
+
+
+async def wipe(path: Path, commit: str, keep: Sequence[str]) -> None:
+    """Make the slot exactly `commit`, ignored files gone too, except what `keep` matches.
+
+    Its HEAD must be detached, because it moves.
+    """
+    git = Git(path)
+    drop_stale(git_dir(path), path)
+    reset = ("reset", "--quiet", "--hard", "--no-recurse-submodules", commit)
+    if (await git.run(*reset)).code:
+        await _clean(git, keep)  # something untracked stood in the way
+        await git(*reset)
+    await _clean(git, keep)
+    if (path / ".gitmodules").exists():
+        await _empty_submodules(git)
+
+
+async def _clean(git: Git, keep: Sequence[str]) -> None:
+    clean = ("clean", "--quiet", "-ffdx", *(f"--exclude={pattern}" for pattern in keep))
+    if (await git.run(*clean)).code:
+        unlock_folders(git.folder)
+        await git(*clean)
+
+
+def unlock_folders(path: Path) -> None:
+    """Make every folder writable: package caches are often not, and cannot be deleted so."""
+    for parent, folders, _ in os.walk(path):
+        for folder in (Path(parent, name) for name in folders):
+            if not folder.is_symlink():
+                with suppress(OSError):
+                    folder.chmod(folder.stat().st_mode | stat.S_IRWXU)
+
+
+def _me() -> Process:
+    me = Process.find(os.getpid())
+    assert me is not None
+    return me
+
+
+def _names(path: Path) -> list[str]:
+    return [each.name for each in path.iterdir()]
+
+
+async def _empty_submodules(git: Git) -> None:
+    """Empty the folders of submodules, which git's own reset and clean step around."""
+    for path in _gitlinks(await git("ls-files", "--stage", "-z")):
+        folder = git.folder / path
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)
+            folder.mkdir()
+
+
+def _gitlinks(listing: str) -> Iterable[str]:
+    for entry in listing.split("\0"):
+        facts, _, path = entry.partition("\t")
+        if facts.startswith("160000 "):
+            yield path

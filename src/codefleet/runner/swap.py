@@ -1,0 +1,197 @@
+"""The files and the index of a checkout, taken from one commit to another, or put back.
+
+A swap holds the checkout's own `index.lock`, so that no git command of the user's comes in between,
+and the lock's text is the journal's, so that a lock left behind tells whose it is. Git writes the
+files and a draft of the index; then the branch moves; then the draft becomes the index and the lock
+goes. Killed at any point, this is what can be left, and what `settle` makes of it:
+
+- no lock of ours: nothing was begun, or everything is done, or the user removed the lock and took
+  the checkout over. Nothing is touched.
+- HEAD is not at `new`: the branch did not move. The files go back to `old`.
+- HEAD is at `new`: the files and the index go forward to `new`.
+
+Only paths that differ between the two commits are looked at, and of these only what is provably
+ours is replaced: the content of one of the two commits, or the beginning of `new`'s (git was killed
+while it wrote the file). Anything else is the user's and stays as it is, as an edit.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+from codefleet.runner import branch
+from codefleet.runner.git import Git, failed
+from codefleet.runner.journal import Journal, Move
+from codefleet.runner.salvage import git_dir
+
+
+class Side(NamedTuple):
+    """One of the two commits: the paths it has, and those of them that the files do not match."""
+
+    has: frozenset[str]
+    differs: frozenset[str]
+
+    def matches(self, path: str, present: bool) -> bool:
+        return path not in self.differs if path in self.has else not present
+
+
+class Swap:
+    """One move of one checkout."""
+
+    def __init__(self, git: Git, move: Move, journal: Journal) -> None:
+        self.git = git
+        self.root = git.folder
+        self.move = move
+        self.journal = journal
+        folder = git_dir(self.root)
+        self.index = folder / "index"
+        self.lock = folder / "index.lock"
+        self.draft = folder / f"index.{move.new[:16]}"
+        self._seen: tuple[int, int] | None = None
+
+    def begin(self) -> None:
+        """Take a copy of the index to work on."""
+        self._forget_draft()
+        self._seen = _identity(self.index)
+        if self._seen:
+            shutil.copy2(self.index, self.draft)  # with its time: git's racy-edit check needs it
+
+    def take_lock(self) -> bool:
+        """Lock the index, if nobody has and nobody changed it since `begin`."""
+        text = self.lock.with_name(f"{self.draft.name}.text")
+        text.write_text(self.move.model_dump_json(), encoding="utf-8")
+        try:
+            os.link(text, self.lock)  # all of its text at once, or not at all
+        except FileExistsError:
+            return False
+        finally:
+            text.unlink()
+        if _identity(self.index) == self._seen:
+            return True
+        self.lock.unlink()
+        return False
+
+    def has_lock(self) -> bool:
+        try:
+            return self.lock.read_text(encoding="utf-8") == self.move.model_dump_json()
+        except (FileNotFoundError, UnicodeDecodeError):
+            return False
+
+    async def forward(self) -> str | None:
+        """Bring files, branch and index to `new`, or say why not; call `settle` unless it did."""
+        words = ("read-tree", "-m", "-u", self.move.old, self.move.new)
+        done = await self.git.run(*words, env=self.env(), holds=[self.journal.lock])
+        if done.code < 0:
+            raise failed(self.root, words, done)
+        if done.code:
+            return f"git cannot move the files of {self.root} now: {done.err}"
+        if why := await branch.move(self.git, self.move, self.journal.lock):
+            return why
+        if await self._is_at_new():
+            self._publish()
+        return None
+
+    async def settle(self) -> None:
+        """End this move one way or the other, from wherever it was left."""
+        if self.has_lock():
+            await self._settle_files()
+        self._forget_draft()
+
+    def env(self) -> dict[str, str]:
+        return {"GIT_INDEX_FILE": str(self.draft), "GIT_OPTIONAL_LOCKS": "1"}
+
+    async def _settle_files(self) -> None:
+        if (await self.git.run("diff-index", "--cached", "--quiet", self.move.new)).code == 0:
+            self.lock.unlink()  # only that was left to do
+            return
+        old, new = await self._side(self.move.old), await self._side(self.move.new)
+        target = new if await self._is_at_new() else old
+        await self._draft_at(self.move.new if target is new else self.move.old)
+        astray = [path for path in sorted(old.has | new.has) if not self._is_at(target, path)]
+        ours = [path for path in astray if await self._is_ours(path, old, new)]
+        for path in ours:
+            self._remove(path)
+        await self._write_out(path for path in ours if path in target.has)
+        self._publish()
+
+    async def _side(self, commit: str) -> Side:
+        """Compare the files with a commit, on the paths that the move is about."""
+        kinds = {self.move.old: "A", self.move.new: "D"}
+        changed = await self._diff(f"--diff-filter={kinds[commit].lower()}")
+        await self._draft_at(commit)
+        listed = await self.git(
+            "diff-files", "-z", "--name-only", "--ignore-submodules=all", env=self.env()
+        )
+        return Side(changed, changed & _names(listed))
+
+    async def _diff(self, which: str) -> frozenset[str]:
+        words = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", "--ignore-submodules=all")
+        return _names(await self.git(*words, which, self.move.old, self.move.new))
+
+    async def _draft_at(self, commit: str) -> None:
+        """Draw up the index for a commit, without a look at the files."""
+        self.begin()
+        await self.git("read-tree", "-i", "-m", self.move.old, commit, env=self.env())
+        await self.git.run("update-index", "-q", "--refresh", env=self.env())
+
+    def _is_at(self, side: Side, path: str) -> bool:
+        return side.matches(path, self._is_present(path))
+
+    async def _is_ours(self, path: str, *sides: Side) -> bool:
+        """Is there nothing of the user's at this path?"""
+        if not self._is_present(path):
+            return True
+        if any(path in side.has and self._is_at(side, path) for side in sides):
+            return True
+        file = self.root / path
+        if path not in sides[-1].has or file.is_symlink():
+            return False
+        whole = await self.git.run("cat-file", "--filters", f"{self.move.new}:{path}")
+        return whole.out.encode(errors="surrogateescape").startswith(file.read_bytes())
+
+    def _is_present(self, path: str) -> bool:
+        """Is there a file of this name, and not only one that a link leads to?"""
+        file = self.root / path
+        if any((self.root / above).is_symlink() for above in PurePath(path).parents):
+            return False
+        return file.is_symlink() or (file.exists() and not file.is_dir())
+
+    def _remove(self, path: str) -> None:
+        if self._is_present(path):
+            (self.root / path).unlink()
+            with suppress(OSError):  # until a folder that is not empty
+                for above in list(PurePath(path).parents)[:-1]:
+                    (self.root / above).rmdir()
+
+    async def _write_out(self, paths: Iterable[str]) -> None:
+        names = "".join(f"{path}\0" for path in paths)
+        words = ("checkout-index", "--quiet", "--index", "-z", "--stdin")
+        done = await self.git.run(*words, stdin=names, env=self.env(), holds=[self.journal.lock])
+        if done.code < 0:
+            raise failed(self.root, words, done)
+
+    async def _is_at_new(self) -> bool:
+        return await self.git("rev-parse", "HEAD") == self.move.new
+
+    def _publish(self) -> None:
+        self.draft.replace(self.index)
+        self.lock.unlink()
+
+    def _forget_draft(self) -> None:
+        for file in (self.draft, self.draft.with_name(f"{self.draft.name}.lock")):
+            file.unlink(missing_ok=True)
+
+
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(listed.split("\0")) - {""}
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        seen = file.stat()
+    except FileNotFoundError:
+        return None
+    return seen.st_ino, seen.st_mtime_ns

@@ -1,0 +1,174 @@
+"""Bring one branch onto the trunk: build the merge apart, prove it, then move the trunk.
+
+Every step starts from what git says now, so that a killed git, a killed runner and a user who
+commits at the same moment are all answered in the same way: look again and go on from there.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.errors import Workspace
+from codefleet.domain.model import Check
+from codefleet.runner import branch, checkout
+from codefleet.runner.git import Git, failed
+from codefleet.runner.locks import drop_stale
+from codefleet.runner.salvage import git_dir, identity
+
+TRIES = 5
+
+Checks = Callable[[Path], Awaitable[Check | None]]
+"""Runs the checks in a folder; returns the first that failed."""
+
+
+class Landed(NamedTuple):
+    commit: str
+    already: bool = False
+
+
+class Conflicts(NamedTuple):
+    paths: tuple[str, ...]
+
+
+class Red(NamedTuple):
+    """A check that failed on the merge."""
+
+    check: Check
+
+
+class Waits(NamedTuple):
+    """What is in the way, and what would clear it."""
+
+    why: str
+
+
+Result = Landed | Conflicts | Red | Waits
+
+
+async def land(
+    repo: Path,
+    trunk: str,
+    tip: str,
+    *,
+    message: str,
+    workspace: Path,
+    journal: Path,
+    checks: Checks,
+    tested_tree: str | None,
+) -> Result:
+    """Merge `tip` into the trunk, once, whatever is killed on the way.
+
+    A landing is always a merge commit with the tip itself as its second parent. So whether a tip
+    has landed is a fact of git: it is an ancestor of the trunk. A landing that was done but never
+    written down is found so, and not done twice.
+    """
+    landing = _Landing(repo, trunk, tip, message, workspace, journal, checks, {tested_tree})
+    trouble: Workspace | None = None
+    for _ in range(TRIES):
+        try:
+            if result := await landing.attempt():
+                return result
+        except Workspace as problem:  # killed, or the parent of a git that was killed
+            trouble = problem
+    if trouble:
+        raise trouble
+    return Waits(f"{trunk} of {repo} moves all the time; this is tried again when it rests")
+
+
+@dataclass(frozen=True)
+class _Landing:
+    repo: Path
+    trunk: str
+    tip: str
+    message: str
+    workspace: Path
+    journal: Path
+    checks: Checks
+    proved: set[str | None]
+
+    @property
+    def git(self) -> Git:
+        return Git(self.repo)
+
+    async def attempt(self) -> Result | None:
+        """One try from the facts as they are now; None when the trunk moved meanwhile."""
+        if why := await checkout.recover(self.journal):
+            return Waits(why)
+        old = await branch.head(self.git, self.trunk)
+        if landed := await self._landed_in(old):
+            return landed
+        merged = await self._merge(old)
+        if isinstance(merged, Conflicts):
+            return merged
+        place = await checkout.where(self.repo, self.trunk)
+        if place and (why := await checkout.in_the_way(place, old, merged)):
+            return Waits(why)
+        commit = await self._commit(old, merged)
+        if red := await self._prove(commit, merged):
+            return red
+        return await self._move(old, commit)
+
+    async def _landed_in(self, old: str) -> Landed | None:
+        words = ("merge-base", "--is-ancestor", self.tip, old)
+        done = await self.git.run(*words)
+        if done.code == 1:
+            return None
+        if done.code:
+            raise failed(self.repo, words, done)
+        since = await self.git("rev-list", "--first-parent", "--parents", f"{self.tip}..{old}")
+        merges = (line.split() for line in since.splitlines())
+        by_us = (commit for commit, *parents in merges if self.tip in parents[1:])
+        return Landed(next(by_us, old), already=True)
+
+    async def _merge(self, old: str) -> str | Conflicts:
+        """The tree of the merge; no worktree is touched."""
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", old, self.tip)
+        done = await self.git.run(*words)
+        if done.code not in (0, 1):
+            raise failed(self.repo, words, done)
+        tree, *paths = done.out.split("\0")
+        return Conflicts(tuple(path for path in paths if path)) if done.code else tree
+
+    async def _commit(self, old: str, tree: str) -> str:
+        who = await identity(self.git)
+        words = ("commit-tree", tree, f"-p{old}", f"-p{self.tip}", "-F", "-")
+        return await self.git(*words, stdin=self.message, env=who)
+
+    async def _prove(self, commit: str, tree: str) -> Red | None:
+        if tree in self.proved:
+            return None
+        await self._prepare(commit)
+        if check := await self.checks(self.workspace):
+            return Red(check)
+        self.proved.add(tree)
+        return None
+
+    async def _prepare(self, commit: str) -> None:
+        """The lane's own worktree, at this commit and with nothing else in it."""
+        if (self.workspace / ".git").exists() and await self._reuse(commit):
+            return
+        await asyncio.to_thread(shutil.rmtree, self.workspace, ignore_errors=True)
+        # Twice by force: a git killed while it made this worktree left it registered and locked.
+        words = ("worktree", "add", "--quiet", "--force", "--force", "--detach")
+        await self.git(*words, str(self.workspace), commit)
+
+    async def _reuse(self, commit: str) -> bool:
+        git = Git(self.workspace)
+        drop_stale(git_dir(self.workspace), self.workspace)
+        # Not a reset: should a check have left it on a branch, that branch must not move.
+        there = await git.run("checkout", "--quiet", "--force", "--detach", commit)
+        return there.code == 0 and (await git.run("clean", "--quiet", "-ffdx")).code == 0
+
+    async def _move(self, old: str, commit: str) -> Result | None:
+        place = await checkout.where(self.repo, self.trunk)
+        if place:
+            why = await checkout.forward(place, self.trunk, old, commit, self.journal)
+        else:
+            why = await checkout.move_branch(self.repo, self.trunk, old, commit, self.journal)
+        if why is None:
+            return Landed(commit)
+        moved = await branch.head(self.git, self.trunk) != old
+        return None if moved else Waits(why)

@@ -1,0 +1,110 @@
+"""How a run ended, from facts: what was heard, how the process ended, what git and checks say."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from codefleet.domain.model import Evidence, Landing, Reason
+from codefleet.ports import Asks
+from codefleet.runner.custody import Exit
+from codefleet.runner.hearing import Heard
+
+
+class Cause(StrEnum):
+    """Why the fleet itself stopped an agent."""
+
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    PAUSED = "paused"
+    SHUTDOWN = "shutdown"
+    TIMEOUT = "timeout"
+    STUCK = "stuck"
+    BUDGET = "budget"
+
+
+class Stop(NamedTuple):
+    cause: Cause
+    why: str
+
+
+class Failed(NamedTuple):
+    reason: Reason
+    note: str
+
+
+class Released(NamedTuple):
+    note: str
+    until: datetime | None = None
+    reason: Reason | None = None
+
+
+class Asked(NamedTuple):
+    asks: Asks
+
+
+class Delivered(NamedTuple):
+    """The agent says it is done: now the evidence decides."""
+
+    no_changes: bool
+
+
+Verdict = Failed | Released | Asked | Delivered
+
+BY_CAUSE = {
+    Cause.TIMEOUT: Reason.TIMEOUT,
+    Cause.STUCK: Reason.STUCK,
+    Cause.BUDGET: Reason.BUDGET,
+}
+
+
+def of_the_run(heard: Heard, exit: Exit, stop: Stop | None) -> Verdict:
+    """What the run amounts to before anybody has looked at the work itself."""
+    if stop and stop.cause in BY_CAUSE:
+        return Failed(BY_CAUSE[stop.cause], stop.why)
+    if stop and not heard.finished:
+        return Released(stop.why)
+    if exit.error:
+        return Failed(Reason.CODER_MISSING, exit.error)
+    if heard.limited and not heard.finished:
+        reason = Reason.QUOTA if heard.limited.resets_at else Reason.RATE_LIMIT
+        return Released(heard.limited.text, heard.limited.resets_at, reason)
+    if heard.broke:
+        return Failed(_reason(heard.broke.reason), heard.broke.text)
+    if heard.asks and not heard.finished:
+        return Asked(heard.asks)
+    return _of_the_process(heard, exit)
+
+
+def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:
+    """What is wrong with the work, as git and the checks see it; None when it is good."""
+    if evidence.unresolved:
+        return Failed(
+            Reason.MERGE_CONFLICT,
+            f"conflict markers are left in {', '.join(evidence.unresolved[:5])}",
+        )
+    if not evidence.changes and not delivered.no_changes:
+        return Failed(Reason.NO_CHANGES, "the agent says it is done, but nothing changed")
+    for check in evidence.checks:
+        if not check.passed:
+            said = f"`{check.command}` failed with exit code {check.exit_code}"
+            return Failed(Reason.CHECKS_FAILED, f"{said}\n{check.tail}".strip())
+    return None
+
+
+def lands_by_itself(landing: Landing) -> bool:
+    return landing is Landing.QUEUE
+
+
+def _of_the_process(heard: Heard, exit: Exit) -> Verdict:
+    if exit.lost:
+        return Failed(Reason.CRASHED, "the agent's keeper was killed")
+    if exit.signal:
+        return Failed(Reason.CRASHED, f"the agent was killed by signal {exit.signal}")
+    if exit.code and not heard.finished:
+        return Failed(Reason.CRASHED, f"the agent ended with exit code {exit.code}")
+    finished = heard.finished
+    return Delivered(no_changes=bool(finished and finished.no_changes))
+
+
+def _reason(name: str) -> Reason:
+    return Reason(name) if name in Reason.__members__.values() else Reason.UNKNOWN

@@ -1,0 +1,271 @@
+"""A pool of worktrees per repository: each run gets a folder of its own, and most are reused.
+
+Making a worktree writes every file; reusing one writes what differs. A slot is handed out in this
+order, so that being killed at any point neither loses work nor leaves a slot that lies:
+
+    hold it  ->  save what is in it  ->  detach, mark clean  ->  wipe  ->  unmark, onto the branch
+"""
+
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.errors import Workspace
+from codefleet.runner import salvage, slot
+from codefleet.runner.git import Git
+from codefleet.runner.locks import drop_stale, held
+from codefleet.runner.seed import sow
+
+LEFT_BEHIND = "Work left in a worktree\n\nSaved by the fleet before the worktree was used again.\n"
+ADD = ("worktree", "add", "--quiet", "--detach", "--no-checkout")
+REMOVE = ("worktree", "remove", "--force", "--force")  # twice: a killed git leaves it locked
+SLUG_LENGTH = 40
+
+
+class Slot(NamedTuple):
+    """A worktree of the pool and the branch it is on; None when it is on no branch."""
+
+    path: Path
+    branch: str | None
+
+
+class Listed(NamedTuple):
+    """A worktree as git lists it, in the pool or not."""
+
+    path: Path
+    branch: str | None
+    head: str
+
+
+class Pick(NamedTuple):
+    path: Path
+    ready: bool = False
+    new: bool = False
+
+
+class Pool:
+    """The worktrees of one repository, shared by every process on this machine."""
+
+    def __init__(self, repo: Path, folder: Path, lock: Path) -> None:
+        self._git = Git(repo)
+        self._folder = folder.resolve()
+        self._lock = lock
+
+    async def slots(self) -> list[Slot]:
+        """Every worktree of the pool that can be used."""
+        return self._usable(await self._listed())
+
+    async def take(
+        self,
+        branch: str,
+        start: str,
+        *,
+        in_use: Callable[[], Awaitable[Collection[Path]]],
+        keep: Sequence[str] = (),
+        seed: Path | None = None,
+    ) -> Path:
+        """A worktree on `branch`: the one already there, untouched, or a clean one.
+
+        A new branch begins at `start`; an existing one is never moved. The slot stays with the
+        caller until `release` or `remove`, or until the process ends and `in_use` leaves it out.
+        """
+        commit = await self._begin(branch, start)
+        hopeless: set[Path] = set()
+        while True:
+            async with held(self._lock):
+                busy = {path.resolve() for path in await in_use()} | hopeless
+                pick = await self._pick(branch, commit, busy)
+            if pick.ready:
+                return pick.path
+            try:
+                await self._prepare(pick.path, branch, commit, keep, seed)
+            except BaseException as trouble:
+                slot.let_go(pick.path)
+                if pick.new or not isinstance(trouble, Workspace):
+                    raise
+                hopeless.add(pick.path)  # it cannot be saved or wiped, so it stays as it is
+            else:
+                return pick.path
+
+    async def release(self, path: Path) -> None:
+        """Give a slot back: what it holds is saved, its branch is free, others may take it."""
+        if await self._seize(path):
+            await self._vacate(path)
+            slot.let_go(path)
+
+    async def remove(self, path: Path) -> None:
+        """Take a slot out of the pool and off the disk, after saving what it holds."""
+        if not await self._seize(path):
+            return
+        await self._vacate(path)
+        async with held(self._lock):
+            if (await self._git.run(*REMOVE, str(path))).code:
+                slot.unlock_folders(path)
+                await self._git(*REMOVE, str(path))
+
+    async def _begin(self, branch: str, start: str) -> str:
+        """The commit to check out: the branch's tip, or where the branch will begin."""
+        for name in (f"refs/heads/{branch}", start):
+            if commit := await salvage.commit_at(self._git, name):
+                return commit
+        raise Workspace(
+            f"there is no commit {start!r} in {self._git.folder}",
+            hint="a repository needs a first commit, and its trunk must exist",
+        )
+
+    async def _pick(self, branch: str, commit: str, busy: Collection[Path]) -> Pick:
+        """Choose a slot and hold it; the caller has the lock."""
+        listed = await self._mend(await self._listed())
+        slots = self._usable(listed)
+        self._refuse_if_elsewhere(branch, listed)
+        for there in slots:
+            if await self._continues(there, branch):
+                slot.hold(there.path, branch)
+                return Pick(there.path, ready=True)
+        free = [each.path for each in slots if each.path not in busy and not _taken(each.path)]
+        path = min(free, key=_tidiest_first) if free else await self._add(commit)
+        slot.hold(path, branch)
+        return Pick(path, new=not free)
+
+    def _refuse_if_elsewhere(self, branch: str, listed: Sequence[Listed]) -> None:
+        for each in listed:
+            if each.branch == branch and not self._mine(each.path):
+                raise Workspace(
+                    f"{branch} is checked out in {each.path}",
+                    hint="switch that checkout to another branch, and the fleet goes on",
+                )
+
+    async def _continues(self, there: Slot, branch: str) -> bool:
+        """Does this slot hold the branch's unfinished work?"""
+        if there.branch == branch:
+            return True
+        last = slot.held_by(there.path)
+        if last is None or last.branch != branch:
+            return False
+        if slot.is_clean(there.path):
+            if last.is_live:
+                raise Workspace(f"{branch} is being checked out already", hint="try again soon")
+            return False
+        if await salvage.commit_at(self._git, f"refs/heads/{branch}") is None:
+            return False
+        await salvage.bring_home(there.path, branch)
+        return True
+
+    async def _add(self, commit: str) -> Path:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = next(each for n in count(1) if _vacant(each := self._folder / str(n)))
+        await self._git(*ADD, str(path), commit)
+        slot.mark_clean(path)
+        return path
+
+    async def _prepare(
+        self, path: Path, branch: str, commit: str, keep: Sequence[str], seed: Path | None
+    ) -> None:
+        if not slot.is_clean(path):
+            await self._vacate(path)
+        await slot.wipe(path, commit, keep)
+        if seed:
+            await sow(seed, path)
+        git = Git(path)
+        ref = f"refs/heads/{branch}"
+        created = await git.run("update-ref", "-m", "fleet: start", ref, commit, "")
+        if created.code and await salvage.commit_at(git, ref) != commit:
+            raise Workspace(f"cannot begin {branch}: {created.err}", hint="did it just move?")
+        slot.unmark(path)
+        await git("symbolic-ref", "-m", "fleet: start", "HEAD", ref)
+
+    async def _vacate(self, path: Path) -> None:
+        """Save everything in a slot, leave its branch, and mark it clean."""
+        drop_stale(salvage.git_dir(path), path)
+        if not slot.never_filled(path):
+            await salvage.salvage(path, LEFT_BEHIND)
+        head = await salvage.commit_at(Git(path), "HEAD")
+        if head:
+            await salvage.keep(path, head, _archive_name(path))
+        spare = head or await self._git("rev-parse", "HEAD")
+        await Git(path)("update-ref", "--no-deref", "-m", "fleet: leave", "HEAD", spare)
+        slot.mark_clean(path)
+
+    async def _seize(self, path: Path) -> bool:
+        """Hold a slot that is to end; False when its folder is gone already."""
+        if not self._mine(path):
+            raise Workspace(f"{path} is not a worktree of the pool", hint="nothing was touched")
+        async with held(self._lock):
+            listed = await self._mend(await self._listed())
+            if path not in (each.path for each in self._usable(listed)):
+                return False
+            last = slot.held_by(path)
+            slot.hold(path, last.branch if last else "")
+        return True
+
+    async def _mend(self, listed: Sequence[Listed]) -> list[Listed]:
+        """Forget slots whose folder was deleted, and tie broken ones to git again."""
+        whole = []
+        for each in listed:
+            if self._mine(each.path) and not each.path.is_dir():
+                if commit := await salvage.commit_at(self._git, each.head):
+                    await salvage.keep(self._git.folder, commit, f"worktree-{each.path.name}")
+                await self._git(*REMOVE, str(each.path))
+                continue
+            if self._mine(each.path) and not (each.path / ".git").is_file():
+                await self._git.run("worktree", "repair", str(each.path))
+            whole.append(each)
+        return whole
+
+    async def _listed(self) -> list[Listed]:
+        text = await self._git("worktree", "list", "--porcelain", "-z")
+        return [_parsed(entry) for entry in text.split("\0\0") if entry.strip("\0")]
+
+    def _usable(self, listed: Sequence[Listed]) -> list[Slot]:
+        return [
+            Slot(each.path, each.branch)
+            for each in listed
+            if self._mine(each.path) and (each.path / ".git").is_file()
+        ]
+
+    def _mine(self, path: Path) -> bool:
+        return path.parent == self._folder and path.name.isdecimal() and not path.is_symlink()
+
+
+def branch_name(task_id: str, title: str) -> str:
+    """The branch for a task: `fleet/<id>-<title in plain letters>`, whatever the title is."""
+    plain = unicodedata.normalize("NFKD", title[:1000]).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain)[:SLUG_LENGTH].strip("-")
+    return f"fleet/{task_id}-{slug}" if slug else f"fleet/{task_id}"
+
+
+def _parsed(entry: str) -> Listed:
+    """One entry of `git worktree list --porcelain -z`."""
+    facts = dict(line.partition(" ")[::2] for line in entry.split("\0") if line)
+    branch = facts.get("branch")
+    return Listed(
+        Path(facts["worktree"]),
+        branch.removeprefix("refs/heads/") if branch else None,
+        facts.get("HEAD", ""),
+    )
+
+
+def _taken(path: Path) -> bool:
+    last = slot.held_by(path)
+    return last is not None and last.is_live
+
+
+def _tidiest_first(path: Path) -> tuple[bool, int]:
+    return not slot.is_clean(path), int(path.name)
+
+
+def _vacant(path: Path) -> bool:
+    """Can a new worktree stand here? An empty folder is what a killed git leaves."""
+    if path.is_dir() and not path.is_symlink():
+        with suppress(OSError):
+            path.rmdir()
+    return not path.is_symlink() and not path.exists()
+
+
+def _archive_name(path: Path) -> str:
+    last = slot.held_by(path)
+    return salvage.label(last.branch) if last and last.branch else f"worktree-{path.name}"

@@ -1,0 +1,98 @@
+"""Claiming: which tasks go to which seats, decided and stored inside one transaction."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta
+
+from codefleet.domain import lifecycle, scheduling
+from codefleet.domain.lifecycle import Claim, Seat
+from codefleet.domain.model import Run, Task, TaskId
+from codefleet.domain.scheduling import Want
+from codefleet.store.sqlite import rows, steps, tasks
+from codefleet.store.sqlite.database import Database, Values
+
+
+def claim(
+    database: Database, seats: Sequence[Seat], want: Want, *, now: datetime, lease: timedelta
+) -> Sequence[Claim]:
+    """Give the most urgent tasks that may start to these seats."""
+    if not seats or database.run("is_paused").fetchone():
+        return ()
+    choice = _Choice(database, seats, want, now)
+    return [
+        _stored(database, lifecycle.claim(task, seat, now, lease, choice.lost.get(task.id)))
+        for task, seat in choice.made()
+    ]
+
+
+class _Choice:
+    """Tasks for seats: candidates are read one by one, only as far as seats are left."""
+
+    def __init__(
+        self, database: Database, seats: Sequence[Seat], want: Want, now: datetime
+    ) -> None:
+        self.lost: dict[TaskId, Run] = {}
+        self._database = database
+        self._free = {seat.agent: seat for seat in seats}
+        self._want = want
+        self._now = now
+        self._values = _values(seats, want, now)
+
+    def made(self) -> list[tuple[Task, Seat]]:
+        """Assigned tasks take their seats while choosing; the rest share what is left."""
+        chosen: list[Task] = []
+        assigned: dict[str, Seat] = {}
+        busy = [rows.task(*row) for row in self._database.run("busy", self._values)]
+        seats = len(self._free)
+        with closing(self._candidates()) as candidates:
+            for task in scheduling.decide(candidates, busy, seats=seats, now=self._now):
+                chosen.append(task)
+                if task.assignee:
+                    assigned[task.id] = self._free.pop(task.assignee)
+        left = iter(self._free.values())
+        return [(task, assigned.get(task.id) or next(left)) for task in chosen]
+
+    def _candidates(self) -> Generator[Task, None, None]:
+        filters = (*_filters(self._want), "most_urgent_first")
+        for head in ("expired", "ready_one" if self._want.task else "ready"):
+            found = self._database.run_joined((head, *filters), self._values)
+            with closing(found):  # a statement left open would see the changes made below
+                for body, needs, lost in found:
+                    task = rows.task(body, needs)
+                    if task.assignee and task.assignee not in self._free:
+                        continue  # its seat has just been given another task
+                    if lost:
+                        self.lost[task.id] = Run.model_validate_json(lost)
+                    yield task
+
+
+def _filters(want: Want) -> Iterator[str]:
+    yield "for_seats"
+    if want.coders:
+        yield "for_coders"
+    if want.repos:
+        yield "for_repos"
+    if want.labels:
+        yield "for_labels"
+    if want.task:
+        yield "for_task"
+
+
+def _values(seats: Sequence[Seat], want: Want, now: datetime) -> Values:
+    return {
+        "now": rows.instant(now),
+        "agents": rows.listed(seat.agent for seat in seats),
+        "coders": rows.listed(want.coders),
+        "repos": rows.listed(want.repos),
+        "labels": rows.listed(want.labels),
+        "task": want.task,
+        "limit": -1,
+    }
+
+
+def _stored(database: Database, claim: Claim) -> Claim:
+    tasks.save_one(database, claim.task)
+    if claim.lost:
+        steps.put_run(database, claim.lost)
+    steps.put_run(database, claim.run)
+    return claim._replace(events=tuple(steps.append(database, claim.events)))

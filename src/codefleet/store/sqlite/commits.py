@@ -1,0 +1,129 @@
+"""Steps that are committed together: all that were asked for in one turn of the event loop.
+
+A commit to disk is the whole cost of a small write, so writers that come at once share one. Each
+step still succeeds or fails alone. Nothing waits inside SQLite and no transaction lives across an
+await, so a step is also atomic for the other coroutines of this process.
+"""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from codefleet.domain.errors import StoreTrouble
+from codefleet.store.sqlite.database import Database
+from codefleet.store.sqlite.trouble import explained, is_busy
+
+PATIENCE_S = 30.0
+
+T = TypeVar("T")
+
+
+class _Asked(NamedTuple):
+    step: Callable[[], Any]
+    answer: asyncio.Future[Any]
+
+
+class _Answer(NamedTuple):
+    to: asyncio.Future[Any]
+    result: Any = None
+    error: Exception | None = None
+    has_written: bool = False
+
+    def give(self) -> None:
+        if self.to.done():  # whoever asked was cancelled meanwhile
+            return
+        if self.error is None:
+            self.to.set_result(self.result)
+        else:
+            self.to.set_exception(self.error)
+
+
+class Commits:
+    """The one road by which anything is written; `announce` is called after each commit."""
+
+    def __init__(self, database: Database, announce: Callable[[], None]) -> None:
+        self._database = database
+        self._connection = database.connection
+        self._announce = announce
+        self._asked: list[_Asked] = []
+        self._give_up_at = 0.0
+        self._is_closed = False
+
+    def ask(self, step: Callable[[], T]) -> asyncio.Future[T]:
+        """Run a step inside the next transaction; the future tells when it is on disk."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        if self._is_closed:
+            answer.set_exception(self._closed())
+            return answer
+        if not self._asked:
+            self._give_up_at = loop.time() + PATIENCE_S
+            loop.call_soon(self._commit_all, loop)
+        self._asked.append(_Asked(step, answer))
+        return answer
+
+    def close(self) -> None:
+        """Take no more steps, and refuse those that still wait for their turn."""
+        self._is_closed = True
+        self._refuse_all(self._closed())
+
+    def _closed(self) -> StoreTrouble:
+        return StoreTrouble(f"the store {self._database.path} is closed")
+
+    def _commit_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._asked:
+            return
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            if is_busy(error) and loop.time() < self._give_up_at:
+                # By chance, so that two processes do not meet again and again.
+                loop.call_later(random.uniform(0.0005, 0.004), self._commit_all, loop)
+            else:
+                self._refuse_all(explained(error, self._database.path))
+            return
+        asked, self._asked = self._asked, []
+        for answer in self._committed([one for one in asked if not one.answer.done()]):
+            answer.give()
+
+    def _committed(self, asked: list[_Asked]) -> list[_Answer]:
+        try:
+            answers = [self._done(one) for one in asked]
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            trouble = explained(error, self._database.path)
+            return [_Answer(one.answer, error=trouble) for one in asked]
+        if any(answer.has_written for answer in answers):
+            self._announce()
+        return answers
+
+    def _done(self, asked: _Asked) -> _Answer:
+        """Do one step behind a savepoint: a refused one leaves no trace and harms no other."""
+        before = self._connection.total_changes
+        self._connection.execute("SAVEPOINT step")
+        try:
+            result = asked.step()
+        except Exception as error:
+            if not self._connection.in_transaction:  # SQLite gave up all of it: a full disk
+                raise
+            self._connection.execute("ROLLBACK TO step")
+            return _Answer(asked.answer, error=self._told(error))
+        has_written = self._connection.total_changes != before
+        return _Answer(asked.answer, result=result, has_written=has_written)
+
+    def _told(self, error: Exception) -> Exception:
+        if isinstance(error, sqlite3.Error):
+            return explained(error, self._database.path)
+        return error
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # a full disk may have rolled back already
+            self._connection.execute("ROLLBACK")
+
+    def _refuse_all(self, error: Exception) -> None:
+        asked, self._asked = self._asked, []
+        for one in asked:
+            _Answer(one.answer, error=error).give()

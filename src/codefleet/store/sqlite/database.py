@@ -1,0 +1,128 @@
+"""The open file: how it is made, guarded, brought up to date and asked."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from codefleet.domain.errors import StoreTrouble
+from codefleet.store import statements
+from codefleet.store.sqlite.trouble import in_words
+
+HERE = Path(__file__).parent
+OPENING_S = 10.0
+
+Durability = Literal["full", "normal"]
+Values = Mapping[str, Any]
+
+
+class Database:
+    """One connection, and the named statements to send over it."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.connection = connection
+        self._statements = statements.read(HERE / "queries.sql")
+        connection.create_function("holds", 2, _holds, deterministic=True)
+
+    def run(self, name: str, values: Values | None = None) -> sqlite3.Cursor:
+        """Send one statement."""
+        return self.connection.execute(self._statements[name], values or {})
+
+    def run_many(self, name: str, rows: Iterable[Values]) -> None:
+        """Send one statement once for each row."""
+        self.connection.executemany(self._statements[name], rows)
+
+    def run_joined(self, names: Iterable[str], values: Values) -> sqlite3.Cursor:
+        """Send a head with its filters and its order."""
+        return self.connection.execute(self._statements.joined(*names), values)
+
+    def run_each(self, name: str) -> None:
+        """Send the several statements that stand under one name."""
+        for statement in self._statements[name].split(";"):
+            self.connection.execute(statement)
+
+    def version(self) -> int:
+        """A number that differs once another connection has committed."""
+        number: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        return number
+
+    def again(self) -> "Database":
+        """A second connection to the same file, for a long reading."""
+        return Database(self.path, _connected(self.path))
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def opened(path: Path, *, durability: Durability, create: bool) -> Database:
+    """Open the file, made and brought up to date if need be."""
+    with in_words(path):
+        if not path.exists():
+            _made(path, create)
+        connection = _connected(path)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(
+                f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}"
+            )
+            connection.execute("PRAGMA foreign_keys = ON")
+            _migrated(path, connection)
+            # From here on nobody waits inside SQLite: that would stop the whole event loop.
+            connection.execute("PRAGMA busy_timeout = 0")
+        except BaseException:
+            connection.close()
+            raise
+    return Database(path, connection)
+
+
+def _made(path: Path, create: bool) -> None:
+    if not create:
+        raise StoreTrouble(f"there is no store at {path}", hint="run `fleet init`")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Made by us and not by SQLite, so that it is private from its first moment.
+    path.touch(mode=0o600)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=OPENING_S, isolation_level=None, cached_statements=256)
+
+
+def _migrated(path: Path, connection: sqlite3.Connection) -> None:
+    """Apply the migrations that the file has not seen, under the lock of all writers."""
+    steps = sorted((HERE / "migrations").glob("*.sql"))
+    if _schema(connection) == len(steps):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        seen = _schema(connection)
+        if seen > len(steps):
+            raise StoreTrouble(
+                f"the store {path} was written by a newer codefleet", hint="upgrade codefleet"
+            )
+        for step in steps[seen:]:
+            _apply(connection, step.read_text(encoding="utf-8"))
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _schema(connection: sqlite3.Connection) -> int:
+    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return number
+
+
+def _apply(connection: sqlite3.Connection, script: str) -> None:
+    """Run a script inside the open transaction; the driver's `executescript` would end it."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+
+
+def _holds(text: str, part: str) -> bool:
+    return part in text.casefold()

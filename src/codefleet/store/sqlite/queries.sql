@@ -1,0 +1,372 @@
+-- Every statement the store sends, by name. A name that is joined to another (a filter begins with
+-- AND, an order with ORDER BY) is text from this file like the rest; values are parameters.
+
+-- name: add_task
+-- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.
+INSERT INTO tasks (id, unmet, body) VALUES (:id, :unmet, :body);
+
+-- name: save_task
+-- No row changes when somebody else was first. A completed task stays so: others count on it.
+UPDATE tasks SET body = :body
+WHERE id = :id AND version = :version - 1 AND (state <> 'completed' OR :state = 'completed');
+
+-- name: unblock
+-- Runs before the task is saved as completed, so that saving it so twice unblocks only once.
+UPDATE tasks SET unmet = unmet - 1
+WHERE id IN (SELECT task FROM needs WHERE need = :id)
+    AND (SELECT state FROM tasks WHERE id = :id) <> 'completed';
+
+-- name: fence_of
+-- The guard of every write by a holder.
+SELECT fence FROM tasks WHERE id = :id;
+
+-- name: states_of
+-- One look answers three questions about a batch: what is taken, what is missing, what is met.
+SELECT id, state FROM tasks WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: add_need
+-- An edge from a task to what it needs.
+INSERT INTO needs (task, need) VALUES (:task, :need);
+
+-- name: needs_of
+-- To see whether a saved task changes them.
+SELECT need FROM needs WHERE task = :task ORDER BY need;
+
+-- name: drop_needs
+-- A task's needs are replaced as a whole.
+DELETE FROM needs WHERE task = :task;
+
+-- name: recount
+-- After a task's needs changed.
+UPDATE tasks SET unmet = (
+    SELECT count(*) FROM needs JOIN tasks AS need ON need.id = needs.need
+    WHERE needs.task = tasks.id AND need.state <> 'completed'
+) WHERE id = :id;
+
+-- name: needs_above
+-- The part of the graph in which a changed need could close a circle.
+WITH RECURSIVE above (id) AS (
+    SELECT value FROM json_each(:ids)
+    UNION
+    SELECT needs.need FROM needs JOIN above ON needs.task = above.id
+)
+SELECT needs.task, needs.need FROM needs JOIN above ON needs.task = above.id;
+
+-- name: add_run
+-- A second live run of a task is refused by an index.
+INSERT INTO runs (id, task, body) VALUES (:id, :task, :body);
+
+-- name: save_run
+-- No row changes when somebody else was first.
+UPDATE runs SET body = :body WHERE id = :id AND version = :version - 1;
+
+-- name: add_question
+-- A question that is asked twice is asked once.
+INSERT INTO questions (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_question
+-- No row changes when somebody else was first.
+UPDATE questions SET body = :body WHERE id = :id AND version = :version - 1;
+
+-- name: add_conflict
+-- A conflict that is found twice is found once.
+INSERT INTO conflicts (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_conflict
+-- No row changes when somebody else was first.
+UPDATE conflicts SET body = :body WHERE id = :id AND version = :version - 1;
+
+-- name: add_repo
+-- A repo's name is its id.
+INSERT INTO repos (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_repo
+-- No row changes when somebody else was first.
+UPDATE repos SET body = :body WHERE id = :id AND version = :version - 1;
+
+-- name: add_runner
+-- A runner says that it is there.
+INSERT INTO runners (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_runner
+-- No row changes when somebody else was first.
+UPDATE runners SET body = :body WHERE id = :id AND version = :version - 1;
+
+-- name: drop_runner
+-- It left, or it is long gone.
+DELETE FROM runners WHERE id = :id;
+
+-- name: add_lane
+-- A repo has one lane: its name is the id.
+INSERT INTO lanes (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_lane
+-- No row changes when somebody else took the lane first.
+UPDATE lanes SET body = :body WHERE id = :id AND version = :version - 1;
+
+-- name: set_setting
+-- The last word counts.
+INSERT INTO settings (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: drop_setting
+-- A setting that is not there has its default.
+DELETE FROM settings WHERE name = :name;
+
+-- name: add_event
+-- Writers take turns, so seqs become visible in the order in which they are given.
+INSERT INTO events (body) VALUES (:body);
+
+-- name: add_event_at
+-- An imported event keeps its seq, above all that this store has given before.
+INSERT INTO events (seq, body) VALUES (:seq, :body);
+
+-- name: last_added
+-- The seq of the last of the events just added; those before it count down from there.
+SELECT last_insert_rowid();
+
+-- name: is_paused
+-- While the whole fleet is paused nothing starts.
+SELECT 1 FROM settings WHERE name = 'paused';
+
+-- name: expired
+-- Tasks whose holder went away: their leases ran out. They come before all others.
+SELECT task.body,
+    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id),
+    run.body
+FROM runs AS run INDEXED BY runs_by_lease JOIN tasks AS task ON task.id = run.task
+WHERE run.outcome IS NULL AND run.lease_until <= :now AND task.state = 'running' AND NOT task.paused
+
+-- name: ready
+-- A task that was cancelled and retried waits until the run that held it has ended or ran out.
+-- Named index: the planner would rather sort every pending task than read them in order.
+SELECT task.body,
+    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id),
+    run.body
+FROM tasks AS task INDEXED BY tasks_ready
+LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
+WHERE task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
+    AND (task.not_before IS NULL OR task.not_before <= :now)
+    AND (run.id IS NULL OR run.lease_until <= :now)
+
+-- name: ready_one
+-- The same for a claim of one task by its id.
+SELECT task.body,
+    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id),
+    run.body
+FROM tasks AS task
+LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
+WHERE task.id = :task AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
+    AND (task.not_before IS NULL OR task.not_before <= :now)
+    AND (run.id IS NULL OR run.lease_until <= :now)
+
+-- name: for_seats
+-- A task with an assignee goes to that seat only.
+AND (task.assignee IS NULL OR task.assignee IN (SELECT value FROM json_each(:agents)))
+
+-- name: for_coders
+-- A task that names no coder is for any.
+AND (task.coder IS NULL OR task.coder IN (SELECT value FROM json_each(:coders)))
+
+-- name: for_repos
+-- A runner may serve only some repos.
+AND task.repo IN (SELECT value FROM json_each(:repos))
+
+-- name: for_labels
+-- Every label asked for must be there.
+AND NOT EXISTS (
+    SELECT 1 FROM json_each(:labels) AS wanted
+    WHERE wanted.value NOT IN (SELECT value FROM json_each(task.body, '$.labels'))
+)
+
+-- name: for_task
+-- A claim of one task by its id.
+AND task.id = :task
+
+-- name: busy
+-- What runs now and holds files: only these can be in the way of a scoped task.
+SELECT task.body, '[]' FROM tasks AS task INDEXED BY tasks_busy
+JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
+WHERE task.state = 'running' AND task.scoped AND run.lease_until > :now;
+
+-- name: next_start
+-- The moments at which time alone changes what may be claimed: a rest or a lease ends.
+SELECT min(moment) FROM (
+    SELECT min(not_before) AS moment FROM tasks INDEXED BY tasks_resting
+    WHERE state = 'pending' AND unmet = 0 AND paused = 0 AND not_before > :now
+    UNION ALL
+    SELECT min(lease_until) FROM runs INDEXED BY runs_by_lease
+    WHERE outcome IS NULL AND lease_until > :now
+);
+
+-- name: tasks
+-- The head of every reading of tasks; filters and an order follow.
+SELECT task.body, (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id)
+FROM tasks AS task WHERE TRUE
+
+-- name: with_ids
+-- For tasks named by their ids.
+AND task.id IN (SELECT value FROM json_each(:ids))
+
+-- name: in_states
+-- For tasks in any of some states.
+AND task.state IN (SELECT value FROM json_each(:states))
+
+-- name: in_repo
+-- For tasks of one repo.
+AND task.repo = :repo
+
+-- name: with_label
+-- For tasks that carry a label.
+AND :label IN (SELECT value FROM json_each(task.body, '$.labels'))
+
+-- name: with_text
+-- `holds` is ours and knows all alphabets; the engine's own folding of case knows only ASCII.
+AND (holds(json_extract(task.body, '$.title'), :text)
+    OR holds(json_extract(task.body, '$.prompt'), :text))
+
+-- name: that_are_ready
+-- For tasks that only a free seat, or the scope of another, keeps from starting.
+AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
+AND (task.not_before IS NULL OR task.not_before <= :now)
+
+-- name: most_urgent_first
+-- Urgency is priority, then age. No limit is written as -1.
+ORDER BY task.priority DESC, task.place LIMIT :limit
+
+-- name: newest_first
+-- For people who look for what they have just added.
+ORDER BY task.place DESC LIMIT :limit
+
+-- name: oldest_first
+-- The order of an export, so that age survives it.
+ORDER BY task.place
+
+-- name: unmet
+-- What some tasks still wait for.
+SELECT needs.task, task.body,
+    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id)
+FROM needs JOIN tasks AS task ON task.id = needs.need
+WHERE needs.task IN (SELECT value FROM json_each(:ids)) AND task.state <> 'completed'
+ORDER BY needs.task, task.place;
+
+-- name: needed_by
+-- The tasks that wait for one.
+SELECT task FROM needs WHERE need = :id ORDER BY task;
+
+-- name: matching
+-- A range and not LIKE, so that the index of ids is used and no letter of a prefix is special.
+SELECT id FROM tasks WHERE id >= :prefix AND id < :end ORDER BY id LIMIT 3;
+
+-- name: counts
+-- Grouped in the order of an index, so that no row of the table is read.
+SELECT state, unmet > 0, sum(many) FROM (
+    SELECT state, unmet, count(*) AS many FROM tasks GROUP BY state, unmet
+) GROUP BY state, unmet > 0;
+
+-- name: runs
+-- The head of every reading of runs; filters and an order follow.
+SELECT body FROM runs WHERE TRUE
+
+-- name: runs_with_ids
+-- For runs named by their ids.
+AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: runs_of_tasks
+-- For all attempts at some tasks.
+AND task IN (SELECT value FROM json_each(:tasks))
+
+-- name: runs_that_live
+-- A run without an outcome has not ended.
+AND outcome IS NULL
+
+-- name: oldest_run_first
+-- The order in which they started. The sign keeps the planner from walking through every run.
+ORDER BY +place
+
+-- name: spent_since
+-- Runs that ended since, and those that go on: money is never counted too late.
+SELECT coalesce(sum(json_extract(body, '$.usage.input_tokens')), 0),
+    coalesce(sum(json_extract(body, '$.usage.output_tokens')), 0),
+    coalesce(sum(json_extract(body, '$.usage.cached_tokens')), 0),
+    coalesce(sum(json_extract(body, '$.usage.cost_usd')), 0.0)
+FROM (
+    SELECT body FROM runs WHERE ended_at >= :since
+    UNION ALL
+    SELECT body FROM runs WHERE outcome IS NULL
+);
+
+-- name: questions
+-- The head of every reading of questions; filters and an order follow.
+SELECT body FROM questions WHERE TRUE
+
+-- name: questions_with_ids
+-- For questions named by their ids.
+AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: questions_that_are_open
+-- What the inbox shows.
+AND answered_at IS NULL
+
+-- name: oldest_question_first
+-- Who asked first is answered first.
+ORDER BY place
+
+-- name: conflicts
+-- Those found since a moment, or all of them since the earliest one.
+SELECT body FROM conflicts WHERE found_at >= :since ORDER BY found_at, place;
+
+-- name: repos
+-- Few, by name.
+SELECT body FROM repos ORDER BY id;
+
+-- name: runners
+-- Few, by id.
+SELECT body FROM runners ORDER BY id;
+
+-- name: lanes
+-- Few, by repo.
+SELECT body FROM lanes ORDER BY id;
+
+-- name: settings
+-- Few, by name.
+SELECT name, value FROM settings ORDER BY name;
+
+-- name: events
+-- The head of every reading of events; filters and an order follow.
+SELECT seq, body FROM events WHERE seq > :after
+
+-- name: events_before
+-- For paging back.
+AND seq < :before
+
+-- name: events_of_task
+-- For one task's story.
+AND task = :task
+
+-- name: events_of_kinds
+-- For those who follow only some kinds.
+AND kind IN (SELECT value FROM json_each(:kinds))
+
+-- name: first_events
+-- From where a reader stopped.
+ORDER BY seq LIMIT :limit
+
+-- name: last_events
+-- The newest; the caller turns them round.
+ORDER BY seq DESC LIMIT :limit
+
+-- name: last_seq
+-- From the counter and not from the rows, because it outlives an erase.
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events';
+
+-- name: is_used
+-- An import needs a store without work; what the log already says may stay.
+SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
+    OR EXISTS (SELECT 1 FROM questions) OR EXISTS (SELECT 1 FROM conflicts);
+
+-- name: erase
+-- Edges first, because they point at tasks. The counter of seqs is not touched.
+DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
+DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
+DELETE FROM settings; DELETE FROM events;

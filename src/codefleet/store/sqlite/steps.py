@@ -1,0 +1,93 @@
+"""One `Write`, done inside the open transaction: all of it, or an error that undoes all of it."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from codefleet.domain.errors import LostRun, NotFound
+from codefleet.domain.model import Conflict, Event, Lane, Question, Repo, Run, Runner, TaskId
+from codefleet.ports import Write
+from codefleet.store.sqlite import rows, tasks
+from codefleet.store.sqlite.database import Database
+
+Other = Question | Conflict | Repo | Runner | Lane
+
+
+class _Kind(NamedTuple):
+    """How the small nouns are written: the field of the step, the noun's word, and its key."""
+
+    field: str
+    word: str
+    key: Callable[[Any], str]
+
+
+_OTHERS = (
+    _Kind("questions", "question", lambda question: question.id),
+    _Kind("conflicts", "conflict", lambda conflict: conflict.id),
+    _Kind("repos", "repo", lambda repo: repo.name),
+    _Kind("runners", "runner", lambda runner: runner.id),
+    _Kind("lanes", "lane", lambda lane: lane.repo),
+)
+
+
+def write(database: Database, step: Write) -> Sequence[Event]:
+    """Do one step and return its events with their seqs."""
+    _check_fences(database, step.fences)
+    if step.tasks:
+        tasks.add(database, [task for task in step.tasks if task.version == 0])
+        tasks.save(database, [task for task in step.tasks if task.version > 0])
+    for run in step.runs:
+        put_run(database, run)
+    for kind in _OTHERS:
+        for noun in getattr(step, kind.field):
+            _put(database, kind, noun)
+    _set(database, step.settings)
+    return append(database, step.events)
+
+
+def put_run(database: Database, run: Run) -> None:
+    """Add or replace one run; a task has at most one live one."""
+    values = {"id": run.id, "task": run.task, "body": run.model_dump_json()}
+    try:
+        if run.version == 0:
+            database.run("add_run", values)
+        elif not database.run("save_run", {**values, "version": run.version}).rowcount:
+            raise tasks.stale("run", run.id)
+    except sqlite3.IntegrityError as error:
+        raise tasks.stale("run", run.id) from error
+
+
+def append(database: Database, events: Sequence[Event]) -> Sequence[Event]:
+    """Add events to the log and return them with their seqs."""
+    if not events:
+        return ()
+    database.run_many("add_event", ({"body": rows.event_body(event)} for event in events))
+    last: int = database.run("last_added").fetchone()[0]
+    seqs = range(last - len(events) + 1, last + 1)
+    return [event.evolve(seq=seq) for event, seq in zip(events, seqs, strict=True)]
+
+
+def _check_fences(database: Database, fences: Mapping[TaskId, int]) -> None:
+    for task, fence in fences.items():
+        row = database.run("fence_of", {"id": task}).fetchone()
+        if row is None:
+            raise NotFound(f"no task {task}", hint="`fleet list` shows every task")
+        if row[0] != fence:
+            raise LostRun(
+                f"the lease on {task} is lost", hint="another run or a person has taken it over"
+            )
+
+
+def _put(database: Database, kind: _Kind, noun: Other) -> None:
+    verb = "save" if noun.version else "add"
+    values = {"id": kind.key(noun), "version": noun.version, "body": noun.model_dump_json()}
+    if not database.run(f"{verb}_{kind.word}", values).rowcount:
+        raise tasks.stale(kind.word, kind.key(noun))
+
+
+def _set(database: Database, settings: Mapping[str, str | None]) -> None:
+    for name, value in settings.items():
+        if value is None:
+            database.run("drop_setting", {"name": name})
+        else:
+            database.run("set_setting", {"name": name, "value": value})

@@ -1,0 +1,236 @@
+"""The store itself: every reading, and the way of each writing into the next commit."""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from codefleet.domain.lifecycle import Claim, Seat
+from codefleet.domain.model import (
+    Conflict,
+    Event,
+    Lane,
+    Noun,
+    Question,
+    QuestionId,
+    Repo,
+    Run,
+    RunId,
+    Runner,
+    Task,
+    TaskId,
+    Usage,
+)
+from codefleet.domain.scheduling import Want
+from codefleet.ports import Clock, TaskQuery, Write
+from codefleet.store.sqlite import claims, rows, steps, transfer
+from codefleet.store.sqlite.bell import Bell
+from codefleet.store.sqlite.commits import PATIENCE_S, Commits
+from codefleet.store.sqlite.database import Database, Durability, opened
+from codefleet.store.sqlite.trouble import explained, in_words, is_busy
+
+N = TypeVar("N", bound=Noun)
+
+_USAGE = tuple(Usage.model_fields)
+
+
+class SqliteStore:
+    """The fleet's nouns in one SQLite file. Fulfils `codefleet.ports.Store`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._bell = Bell(database.path, database.version)
+        self._commits = Commits(database, self._bell.ring)
+
+    @classmethod
+    def open(
+        cls, path: Path, *, clock: Clock, durability: Durability = "full", create: bool = True
+    ) -> "SqliteStore":
+        """Open the store in this file, made and brought up to date if need be."""
+        return cls(opened(path, durability=durability, create=create), clock)
+
+    async def close(self) -> None:
+        """Refuse what still waits to be written and let go of the file."""
+        self._commits.close()
+        self._bell.close()
+        self._database.close()
+
+    async def write(self, step: Write) -> Sequence[Event]:
+        return await self._commits.ask(lambda: steps.write(self._database, step))
+
+    async def claim(
+        self, seats: Sequence[Seat], want: Want, *, lease: timedelta
+    ) -> Sequence[Claim]:
+        def step() -> Sequence[Claim]:
+            # The clock is read with the lock in hand: the wait for it must not shorten a lease.
+            now = self._clock.now()
+            return claims.claim(self._database, seats, want, now=now, lease=lease)
+
+        return await self._commits.ask(step)
+
+    async def changed(self, within: float) -> bool:
+        with in_words(self._database.path):
+            return await self._bell.wait(within)
+
+    async def now(self) -> datetime:
+        return self._clock.now()
+
+    async def tasks(self, query: TaskQuery) -> Sequence[Task]:
+        filters = {
+            "with_ids": query.ids is not None,
+            "in_states": bool(query.states),
+            "in_repo": query.repo is not None,
+            "with_label": query.label is not None,
+            "with_text": bool(query.text),
+            "that_are_ready": query.ready,
+        }
+        found = await self._rows(
+            "tasks",
+            *(name for name, is_asked in filters.items() if is_asked),
+            "newest_first" if query.newest_first else "most_urgent_first",
+            ids=rows.listed(query.ids or ()),
+            states=rows.listed(query.states),
+            repo=query.repo,
+            label=query.label,
+            text=(query.text or "").casefold(),
+            now=rows.instant(self._clock.now()),
+            limit=-1 if query.limit is None else query.limit,
+        )
+        return [rows.task(*row) for row in found]
+
+    async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
+        waits: dict[TaskId, list[Task]] = {task: [] for task in tasks}
+        for task, body, needs in await self._rows("unmet", ids=rows.listed(tasks)):
+            waits[task].append(rows.task(body, needs))
+        return waits
+
+    async def needed_by(self, task: TaskId) -> Sequence[TaskId]:
+        return [name for (name,) in await self._rows("needed_by", id=task)]
+
+    async def matching(self, prefix: str) -> Sequence[TaskId]:
+        found = await self._rows("matching", prefix=prefix, end=f"{prefix}\U0010ffff")
+        return [name for (name,) in found]
+
+    async def counts(self) -> Mapping[str, int]:
+        found = await self._rows("counts")
+        return {
+            "blocked" if state == "pending" and is_unmet else state: many
+            for state, is_unmet, many in found
+        }
+
+    async def runs(
+        self,
+        *,
+        ids: Sequence[RunId] | None = None,
+        tasks: Sequence[TaskId] | None = None,
+        live: bool = False,
+    ) -> Sequence[Run]:
+        filters = {
+            "runs_with_ids": ids is not None,
+            "runs_of_tasks": tasks is not None,
+            "runs_that_live": live,
+        }
+        asked = (name for name, is_asked in filters.items() if is_asked)
+        lists = {"ids": rows.listed(ids or ()), "tasks": rows.listed(tasks or ())}
+        return await self._nouns(Run, "runs", *asked, "oldest_run_first", **lists)
+
+    async def spent_since(self, moment: datetime) -> Usage:
+        (sums,) = await self._rows("spent_since", since=rows.instant(moment))
+        return Usage(**dict(zip(_USAGE, sums, strict=True)))
+
+    async def next_start(self) -> datetime | None:
+        ((moment,),) = await self._rows("next_start", now=rows.instant(self._clock.now()))
+        return datetime.fromisoformat(moment) if moment else None
+
+    async def questions(
+        self, *, ids: Sequence[QuestionId] | None = None, open_only: bool = False
+    ) -> Sequence[Question]:
+        filters = {"questions_with_ids": ids is not None, "questions_that_are_open": open_only}
+        asked = (name for name, is_asked in filters.items() if is_asked)
+        return await self._nouns(
+            Question, "questions", *asked, "oldest_question_first", ids=rows.listed(ids or ())
+        )
+
+    async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]:
+        earliest = rows.instant(since) if since else ""
+        return await self._nouns(Conflict, "conflicts", since=earliest)
+
+    async def repos(self) -> Sequence[Repo]:
+        return await self._nouns(Repo, "repos")
+
+    async def runners(self) -> Sequence[Runner]:
+        return await self._nouns(Runner, "runners")
+
+    async def forget_runner(self, runner: str) -> None:
+        await self._commits.ask(lambda: self._database.run("drop_runner", {"id": runner}))
+
+    async def lanes(self) -> Sequence[Lane]:
+        return await self._nouns(Lane, "lanes")
+
+    async def settings(self) -> Mapping[str, str]:
+        return dict(await self._rows("settings"))
+
+    async def events(
+        self,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        task: TaskId | None = None,
+        kinds: Sequence[str] = (),
+        limit: int = 1000,
+        newest: bool = False,
+    ) -> Sequence[Event]:
+        filters = {
+            "events_before": before is not None,
+            "events_of_task": task is not None,
+            "events_of_kinds": bool(kinds),
+        }
+        found = await self._rows(
+            "events",
+            *(name for name, is_asked in filters.items() if is_asked),
+            "last_events" if newest else "first_events",
+            after=after,
+            before=before,
+            task=task,
+            kinds=rows.listed(kinds),
+            limit=limit,
+        )
+        return [rows.event(*row) for row in (reversed(found) if newest else found)]
+
+    async def last_seq(self) -> int:
+        ((seq,),) = await self._rows("last_seq")
+        return int(seq)
+
+    async def export(self) -> AsyncIterator[tuple[str, str]]:
+        # A connection of its own: one view of everything, however long the reader takes.
+        with in_words(self._database.path), closing(self._database.again()) as view:
+            view.connection.execute("BEGIN")
+            for row in transfer.everything(view):
+                yield row
+
+    async def load(self, rows: Sequence[tuple[str, str]]) -> None:
+        nouns = transfer.parsed(rows)
+        await self._commits.ask(lambda: transfer.load(self._database, nouns))
+
+    async def erase(self) -> None:
+        await self._commits.ask(lambda: self._database.run_each("erase"))
+
+    async def _nouns(self, noun: type[N], *names: str, **values: Any) -> Sequence[N]:
+        return [noun.model_validate_json(body) for (body,) in await self._rows(*names, **values)]
+
+    async def _rows(self, *names: str, **values: Any) -> list[Any]:
+        """All rows of a reading, which waits for nobody, except while a crash is cleaned up."""
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + PATIENCE_S
+        while True:
+            try:
+                return self._database.run_joined(names, values).fetchall()
+            except sqlite3.Error as error:
+                if not is_busy(error) or loop.time() > give_up_at:
+                    raise explained(error, self._database.path) from error
+            await asyncio.sleep(random.uniform(0.0005, 0.004))

@@ -1,0 +1,101 @@
+"""Everything out as JSON, everything back in."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from codefleet.domain.errors import Invalid, Refused
+from codefleet.domain.model import Conflict, Event, Noun, Question, Repo, Run, Task
+from codefleet.store.sqlite import rows, tasks
+from codefleet.store.sqlite.database import Database
+
+_NOUNS: dict[str, type[Noun]] = {
+    "repo": Repo,
+    "task": Task,
+    "run": Run,
+    "question": Question,
+    "conflict": Conflict,
+    "event": Event,
+}
+
+Nouns = dict[str, list[Any]]
+
+
+def everything(database: Database) -> Iterator[tuple[str, str]]:
+    """Every row as (kind of noun, JSON). Runners and lanes are of the moment and stay behind."""
+    for (body,) in database.run("repos"):
+        yield "repo", body
+    for body, needs in database.run_joined(("tasks", "oldest_first"), {}):
+        yield "task", rows.task_json(body, needs)
+    for (body,) in database.run_joined(("runs", "oldest_run_first"), {}):
+        yield "run", body
+    for (body,) in database.run_joined(("questions", "oldest_question_first"), {}):
+        yield "question", body
+    for (body,) in database.run("conflicts", {"since": ""}):
+        yield "conflict", body
+    for name, value in database.run("settings"):
+        yield "setting", json.dumps({"name": name, "value": value})
+    for seq, body in database.run_joined(("events", "first_events"), {"after": 0, "limit": -1}):
+        yield "event", rows.event_json(seq, body)
+
+
+def parsed(exported: Sequence[tuple[str, str]]) -> Nouns:
+    """The nouns of an export by kind; refuses what is none, by its line."""
+    nouns: Nouns = {kind: [] for kind in (*_NOUNS, "setting")}
+    for number, (kind, text) in enumerate(exported, start=1):
+        if kind not in nouns:
+            raise Invalid(
+                f"line {number}: {kind!r} is no kind of noun", hint=f"one of {list(nouns)}"
+            )
+        try:
+            nouns[kind].append(_noun(kind, text))
+        except (ValidationError, ValueError, KeyError) as error:
+            raise Invalid(
+                f"line {number}: this is no {kind}", hint=str(error).splitlines()[0]
+            ) from error
+    return nouns
+
+
+def load(database: Database, nouns: Nouns) -> None:
+    """Put all nouns into an empty store, inside the open transaction."""
+    if database.run("is_used").fetchone()[0]:
+        raise Refused(
+            "only an empty store can take an import",
+            hint="`fleet reset` empties this one; `fleet export` saves it first",
+        )
+    tasks.add(database, nouns["task"])
+    for name, value in nouns["setting"]:
+        database.run("set_setting", {"name": name, "value": value})
+    try:
+        _load_the_rest(database, nouns)
+    except sqlite3.IntegrityError as error:
+        raise Invalid("the import holds one thing twice", hint=str(error)) from error
+
+
+def _noun(kind: str, text: str) -> Any:
+    if kind == "setting":
+        setting = json.loads(text)
+        return str(setting["name"]), str(setting["value"])
+    return _NOUNS[kind].model_validate_json(text)
+
+
+def _load_the_rest(database: Database, nouns: Nouns) -> None:
+    database.run_many(
+        "add_run",
+        ({"id": run.id, "task": run.task, "body": run.model_dump_json()} for run in nouns["run"]),
+    )
+    for kind in ("question", "conflict"):
+        database.run_many(
+            f"add_{kind}", ({"id": noun.id, "body": noun.model_dump_json()} for noun in nouns[kind])
+        )
+    database.run_many(
+        "add_repo", ({"id": repo.name, "body": repo.model_dump_json()} for repo in nouns["repo"])
+    )
+    given: int = database.run("last_seq").fetchone()[0]
+    database.run_many(
+        "add_event_at",
+        ({"seq": given + event.seq, "body": rows.event_body(event)} for event in nouns["event"]),
+    )

@@ -1,0 +1,42 @@
+"""SQL by name, read from a file in which `-- name: x` begins a statement and a comment says why.
+
+A statement is either whole, or a head that filters and an order are joined to. All of it is text
+from the file; values only ever travel as parameters.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_NAME = "-- name: "
+
+
+class Statements:
+    """The statements of one engine."""
+
+    def __init__(self, text: str) -> None:
+        self._texts = dict(_parsed(text))
+
+    def __getitem__(self, name: str) -> str:
+        return self._texts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in the order of the file."""
+        return iter(self._texts)
+
+    def joined(self, *names: str) -> str:
+        """A head, its filters and its order as one statement."""
+        return "\n".join(self._texts[name] for name in names)
+
+
+@cache
+def read(file: Path) -> Statements:
+    """The statements of a file, read once."""
+    return Statements(file.read_text(encoding="utf-8"))
+
+
+def _parsed(text: str) -> Iterator[tuple[str, str]]:
+    for block in text.split(_NAME)[1:]:
+        name, _, body = block.partition("\n")
+        lines = (line for line in body.splitlines() if not line.startswith("--"))
+        yield name.strip(), "\n".join(lines).strip().removesuffix(";")

@@ -1,0 +1,89 @@
+"""Verdicts on histories of signs of life."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codefleet.domain.liveness import Life, Patience, Pulse, Verdict, judge
+
+PATIENCE = Patience(quiet=120, stuck=600, tool=3600)
+
+# Seconds since the last output, CPU time and file change; what is known besides; the verdict.
+HISTORIES = """
+    0     0     0     -            alive
+    119   0     0     -            alive
+    120   0     0     -            quiet
+    900   0     900   -            quiet
+    900   900   0     -            quiet
+    0     900   900   -            alive
+    599   900   900   -            quiet
+    600   600   600   -            stuck
+    900   900   900   tool         quiet
+    3600  3600  3600  tool         stuck
+    900   900   900   first        quiet
+    1200  1200  1200  first        stuck
+    3600  3600  3600  tool,first   quiet
+    7200  7200  7200  tool,first   stuck
+    9000  9000  9000  slept=8950   alive
+    9000  9000  9000  slept=8700   quiet
+    9000  9000  9000  slept=8400   stuck
+    10    10    10    slept=8400   alive
+"""
+
+
+def history(line: str) -> tuple[Pulse, Life]:
+    output, cpu, files, known, life = line.split()
+    slept = float(known.removeprefix("slept=")) if known.startswith("slept=") else 0.0
+    ages = (float(output), float(cpu), float(files))
+    return Pulse(*ages, "tool" in known, "first" in known, slept), Life(life)
+
+
+@pytest.mark.parametrize("line", HISTORIES.strip().splitlines())
+def test_a_history_gets_its_verdict(line: str) -> None:
+    pulse, life = history(line)
+    assert judge(pulse, PATIENCE).life is life
+
+
+def test_a_verdict_tells_every_silent_signal() -> None:
+    assert judge(Pulse(700, 650, 601), PATIENCE) == Verdict(
+        Life.STUCK, ("no output for 700 s", "no CPU time for 650 s", "no file changed for 601 s")
+    )
+
+
+def test_a_quiet_run_says_only_what_is_silent() -> None:
+    assert judge(Pulse(130, 2, 500), PATIENCE).reasons == (
+        "no output for 130 s",
+        "no file changed for 500 s",
+    )
+
+
+def test_a_living_run_needs_no_reasons() -> None:
+    assert judge(Pulse(1, 900, 900), PATIENCE) == Verdict(Life.ALIVE, ())
+
+
+def test_time_asleep_is_not_told_as_silence() -> None:
+    assert judge(Pulse(9000, 9000, 9000, slept=8000), PATIENCE).reasons[0] == "no output for 1000 s"
+
+
+ages = st.floats(0, 1e6)
+
+
+@given(ages, ages, ages, st.booleans(), st.booleans(), ages)
+def test_one_moving_signal_is_enough_not_to_be_stuck(
+    output: float, cpu: float, files: float, tool: bool, first: bool, slept: float
+) -> None:
+    pulse = Pulse(output, cpu, files, tool, first, slept)
+    moving = (
+        pulse._replace(output_age=0),
+        pulse._replace(cpu_age=0),
+        pulse._replace(files_age=0),
+    )
+    assert all(judge(each, PATIENCE).life is not Life.STUCK for each in moving)
+
+
+@given(ages, ages, ages, st.booleans(), st.booleans(), ages)
+def test_whoever_is_not_alive_gets_a_reason(
+    output: float, cpu: float, files: float, tool: bool, first: bool, slept: float
+) -> None:
+    verdict = judge(Pulse(output, cpu, files, tool, first, slept), PATIENCE)
+    assert bool(verdict.reasons) == (verdict.life is not Life.ALIVE)

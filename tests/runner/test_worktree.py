@@ -1,0 +1,501 @@
+"""The pool: a clean folder for every run, reused, and nothing ever lost on the way."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from codefleet.domain.errors import Workspace
+from codefleet.runner import slot
+from codefleet.runner.salvage import git_dir
+from codefleet.runner.worktree import Pool, branch_name
+from tests.gitrepo import SampleRepo, make_repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> SampleRepo:
+    return make_repo(
+        tmp_path / "repo",
+        {"a.txt": "a\n", "src/b.txt": "b\n", ".gitignore": "*.log\ncache/\n.env\n"},
+    )
+
+
+@pytest.fixture
+def pool(repo: SampleRepo, tmp_path: Path) -> Pool:
+    return Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+
+
+async def nobody() -> Collection[Path]:
+    return ()
+
+
+def forget_holder(path: Path) -> None:
+    """As if the process that took this slot had been killed."""
+    hold = slot.held_by(path)
+    assert hold
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    text = (git_dir(path) / slot.HELD).read_text()
+    (git_dir(path) / slot.HELD).write_text(text.replace(str(os.getpid()), str(gone.pid)))
+
+
+def files(path: Path) -> set[str]:
+    return {
+        str(each.relative_to(path))
+        for each in path.rglob("*")
+        if each.is_file() and each.name != ".git"
+    }
+
+
+ALL = {"a.txt", "src/b.txt", ".gitignore"}
+
+
+async def test_a_first_run_gets_a_new_worktree_on_a_new_branch(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    assert files(path) == ALL
+    assert repo.git("symbolic-ref", "HEAD", at=path) == "refs/heads/fleet/x"
+    assert repo.git("status", "--porcelain", at=path) == ""
+    assert repo.sha("fleet/x") == repo.sha("main")
+    assert "[branch" not in (repo.path / ".git" / "config").read_text()
+    assert [each.branch for each in await pool.slots()] == ["fleet/x"]
+
+
+async def test_runs_at_the_same_time_never_share_a_worktree(pool: Pool) -> None:
+    paths = await asyncio.gather(
+        *(pool.take(f"fleet/{n}", "main", in_use=nobody) for n in range(6))
+    )
+    assert len(set(paths)) == 6
+    assert {each.branch for each in await pool.slots()} == {f"fleet/{n}" for n in range(6)}
+
+
+async def test_a_released_worktree_is_used_again_with_nothing_left_of_the_last_run(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    first = await pool.take("fleet/one", "main", in_use=nobody)
+    repo.write("build.log", "ignored", at=first)
+    repo.write("cache/deep/x", "ignored folder", at=first)
+    repo.write("new/file", "untracked", at=first)
+    await pool.release(first)
+    second = await pool.take("fleet/two", "main", in_use=nobody)
+    assert second == first
+    assert files(second) == ALL
+    assert repo.git("status", "--porcelain", "--ignored", at=second) == ""
+    assert repo.saved("new/file") == {"untracked"}
+
+
+async def test_caches_that_the_repo_names_survive_reuse(pool: Pool, repo: SampleRepo) -> None:
+    first = await pool.take("fleet/one", "main", in_use=nobody)
+    repo.write("cache/wheel", "slow to make", at=first)
+    repo.write("build.log", "noise", at=first)
+    await pool.release(first)
+    second = await pool.take("fleet/two", "main", in_use=nobody, keep=["cache/"])
+    assert files(second) == ALL | {"cache/wheel"}
+
+
+async def test_a_branch_that_stands_in_a_worktree_goes_on_there_with_its_edits(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    first = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "half done", at=first)
+    repo.write("build.log", "kept too", at=first)
+    assert await pool.take("fleet/x", "main", in_use=nobody) == first
+    assert (first / "a.txt").read_text() == "half done"
+    assert (first / "build.log").read_text() == "kept too"
+
+
+async def test_a_branch_that_exists_is_checked_out_where_it_is_and_not_moved(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    first = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "work", at=first)
+    tip = repo.commit("work", at=first)
+    await pool.release(first)
+    repo.write("a.txt", "trunk moved on")
+    repo.commit("trunk")
+    again = await pool.take("fleet/x", "main", in_use=nobody)
+    assert repo.sha("fleet/x") == tip
+    assert (again / "a.txt").read_text() == "work"
+
+
+async def test_releasing_frees_the_branch_for_deletion(pool: Pool, repo: SampleRepo) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    await pool.release(path)
+    repo.git("branch", "-D", "fleet/x")
+    assert [each.branch for each in await pool.slots()] == [None]
+
+
+async def test_a_worktree_in_use_is_not_given_away_after_its_runner_died(pool: Pool) -> None:
+    first = await pool.take("fleet/x", "main", in_use=nobody)
+    forget_holder(first)
+
+    async def in_use() -> Collection[Path]:
+        return [first]
+
+    assert await pool.take("fleet/y", "main", in_use=in_use) != first
+
+
+async def test_a_worktree_just_taken_is_not_given_away_before_anyone_wrote_it_down(
+    pool: Pool,
+) -> None:
+    first = await pool.take("fleet/x", "main", in_use=nobody)
+    assert await pool.take("fleet/y", "main", in_use=nobody) != first
+
+
+async def test_what_a_dead_run_left_is_saved_on_its_branch_before_reuse(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    first = await pool.take("fleet/dead", "main", in_use=nobody)
+    repo.write("a.txt", "edit", at=first)
+    repo.write("new.txt", "new", at=first)
+    forget_holder(first)
+    second = await pool.take("fleet/next", "main", in_use=nobody)
+    assert second == first
+    assert files(second) == ALL
+    assert (second / "a.txt").read_text() == "a\n"
+    assert repo.read("fleet/dead", "a.txt") == "edit"
+    assert repo.read("fleet/dead", "new.txt") == "new"
+    assert repo.sha("fleet/next") == repo.sha("main")
+
+
+async def test_commits_on_no_branch_are_archived_before_reuse(pool: Pool, repo: SampleRepo) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.git("checkout", "--quiet", "--detach", at=path)
+    repo.write("a.txt", "adrift", at=path)
+    stray = repo.commit("adrift", at=path)
+    await pool.release(path)
+    assert repo.git("rev-parse", "refs/fleet/archive/x") == stray
+    assert await pool.take("fleet/y", "main", in_use=nobody) == path
+    assert repo.reachable(stray)
+
+
+async def test_a_run_that_left_its_branch_goes_on_in_its_worktree(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.git("checkout", "--quiet", "--detach", at=path)
+    tip = repo.commit("adrift", at=path)
+    forget_holder(path)
+    assert await pool.take("fleet/x", "main", in_use=nobody) == path
+    assert repo.sha("fleet/x") == tip
+    assert repo.git("symbolic-ref", "--short", "HEAD", at=path) == "fleet/x"
+
+
+@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick", "revert"])
+async def test_an_operation_in_progress_is_saved_and_gone_after_reuse(
+    pool: Pool, repo: SampleRepo, command: str
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "ours\n", at=path)
+    ours = repo.commit("ours", at=path)
+    repo.write("a.txt", "theirs\n")
+    theirs = repo.commit("theirs")
+    wanted = {"revert": f"{theirs}", "cherry-pick": theirs}.get(command, "main")
+    with pytest.raises(AssertionError, match=r"(?i)conflict"):
+        repo.git(command, wanted, at=path)
+    repo.write("a.txt", "half resolved\n", at=path)
+    await pool.release(path)
+    assert await pool.take("fleet/y", "main", in_use=nobody) == path
+    assert "fleet/y" in repo.git("status", at=path).splitlines()[0]
+    assert "nothing to commit" in repo.git("status", at=path)
+    assert len(repo.git("status", at=path).splitlines()) == 2
+    assert "half resolved\n" in repo.saved("a.txt")
+    assert repo.git("merge-base", "--is-ancestor", ours, "fleet/x") == ""
+    if command == "rebase":
+        assert repo.sha("fleet/x") == ours
+
+
+async def test_a_lock_that_a_killed_git_left_does_not_stop_the_pool(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "edit", at=path)
+    (git_dir(path) / "index.lock").touch()
+    await pool.release(path)
+    assert repo.read("fleet/x", "a.txt") == "edit"
+    (git_dir(path) / "index.lock").touch()
+    assert await pool.take("fleet/y", "main", in_use=nobody) == path
+
+
+async def test_a_lock_of_a_living_git_is_respected(pool: Pool, repo: SampleRepo) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    git = await asyncio.create_subprocess_exec(
+        *("git", "cat-file", "--batch-check"),
+        cwd=path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert git.stdin
+    assert git.stdout
+    git.stdin.write(b"HEAD\n")
+    await git.stdout.readline()  # it is at work
+    (git_dir(path) / "index.lock").touch()
+    repo.write("a.txt", "edit", at=path)
+    with pytest.raises(Workspace, match=r"index\.lock"):
+        await pool.release(path)
+    assert (path / "a.txt").read_text() == "edit"
+    await git.communicate()
+    await pool.release(path)
+    assert repo.read("fleet/x", "a.txt") == "edit"
+
+
+async def test_a_worktree_whose_folder_was_deleted_is_forgotten_and_its_commits_kept(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.git("checkout", "--quiet", "--detach", at=path)
+    stray = repo.commit("adrift", at=path)
+    shutil.rmtree(path)
+    again = await pool.take("fleet/x", "main", in_use=nobody)
+    assert files(again) == ALL
+    assert repo.reachable(stray)
+    assert len(await pool.slots()) == 1
+
+
+async def test_releasing_or_removing_a_deleted_worktree_is_no_error(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    shutil.rmtree(path)
+    await pool.release(path)
+    await pool.remove(path)
+    assert await pool.slots() == []
+
+
+async def test_a_worktree_that_lost_its_tie_to_git_is_mended_and_its_edits_saved(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "edit", at=path)
+    forget_holder(path)
+    (path / ".git").unlink()
+    assert await pool.slots() == []
+    assert await pool.take("fleet/y", "main", in_use=nobody) == path
+    assert repo.read("fleet/x", "a.txt") == "edit"
+
+
+async def test_a_folder_that_git_does_not_know_is_left_alone(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    stray = repo.write("1/precious.txt", "not ours", at=tmp_path / "pool")
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    assert path.name == "2"
+    assert stray.read_text() == "not ours"
+
+
+async def test_a_worktree_whose_maker_was_killed_before_the_checkout_is_used(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    half = tmp_path / "pool" / "1"
+    repo.git("worktree", "add", "--detach", "--no-checkout", str(half))
+    (tmp_path / "pool" / "2").mkdir()
+    assert await pool.take("fleet/x", "main", in_use=nobody) == half
+    assert files(half) == ALL
+    assert repo.sha("fleet/x") == repo.sha("main")
+    assert repo.git("for-each-ref", "refs/fleet") == ""
+
+
+async def test_a_branch_checked_out_by_the_user_is_refused_with_the_place(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    repo.git("checkout", "--quiet", "-b", "fleet/x")
+    with pytest.raises(Workspace, match=r"fleet/x is checked out in .*repo"):
+        await pool.take("fleet/x", "main", in_use=nobody)
+
+
+async def test_a_start_that_does_not_exist_is_refused_with_a_hint(pool: Pool) -> None:
+    with pytest.raises(Workspace, match="no commit 'nope'") as refused:
+        await pool.take("fleet/x", "nope", in_use=nobody)
+    assert refused.value.hint
+    assert await pool.slots() == []
+
+
+async def test_a_removed_worktree_leaves_its_work_on_a_ref(pool: Pool, repo: SampleRepo) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    commit = repo.commit("committed", at=path)
+    repo.write("new.txt", "uncommitted", at=path)
+    await pool.remove(path)
+    assert not path.exists()
+    assert await pool.slots() == []
+    assert repo.reachable(commit)
+    assert repo.read("fleet/x", "new.txt") == "uncommitted"
+
+
+async def test_nothing_outside_the_pool_can_be_removed(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    other = tmp_path / "mine"
+    repo.git("worktree", "add", "--detach", str(other))
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "pool" / "7").symlink_to(other)
+    for path in (other, repo.path, tmp_path / "pool", tmp_path / "pool" / "7"):
+        with pytest.raises(Workspace, match="not a worktree of the pool"):
+            await pool.remove(path)
+    assert files(other) == ALL
+
+
+async def test_links_in_a_worktree_are_removed_and_not_followed(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    precious = repo.write("precious.txt", "not ours", at=tmp_path / "outside")
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    (path / "cache").symlink_to(precious.parent)
+    await pool.release(path)
+    await pool.take("fleet/y", "main", in_use=nobody)
+    (path / "link.log").symlink_to(precious.parent)
+    await pool.remove(path)
+    assert precious.read_text() == "not ours"
+
+
+async def test_a_repository_made_inside_a_worktree_is_archived_and_gone_after_reuse(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    inner = make_repo(path / "deep" / "inner", {"i.txt": "committed\n"})
+    inner.write("j.txt", "uncommitted\n")
+    make_repo(path / "empty", {})
+    await pool.release(path)
+    await pool.take("fleet/y", "main", in_use=nobody)
+    assert files(path) == ALL
+    assert repo.read("refs/fleet/archive/x-deep-inner", "j.txt") == "uncommitted\n"
+    assert repo.sha("fleet/x") == repo.sha("main")
+
+
+async def test_a_submodule_is_emptied_and_its_work_kept(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    library = make_repo(tmp_path / "library", {"lib.txt": "lib\n"})
+    allow = ("-c", "protocol.file.allow=always")
+    repo.git(*allow, "submodule", "--quiet", "add", str(library.path), "lib")
+    repo.commit("submodule")
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.git(*allow, "submodule", "--quiet", "update", "--init", at=path)
+    repo.git("config", "user.email", "x@example.org", at=path / "lib")
+    repo.git("config", "user.name", "x", at=path / "lib")
+    repo.write("lib/lib.txt", "edited\n", at=path)
+    await pool.release(path)
+    assert "edited\n" in repo.saved("lib.txt")
+    await pool.take("fleet/y", "main", in_use=nobody)
+    assert [*(path / "lib").iterdir()] == []
+    assert repo.git("status", "--porcelain", at=path) == ""
+
+
+async def test_edits_hidden_from_git_are_saved_and_gone_after_reuse(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.git("update-index", "--skip-worktree", "a.txt", at=path)
+    repo.git("update-index", "--assume-unchanged", "src/b.txt", at=path)
+    repo.write("a.txt", "hidden", at=path)
+    repo.write("src/b.txt", "hidden too", at=path)
+    await pool.release(path)
+    await pool.take("fleet/y", "main", in_use=nobody)
+    assert repo.read("fleet/x", "a.txt") == "hidden"
+    assert repo.read("fleet/x", "src/b.txt") == "hidden too"
+    assert (path / "a.txt").read_text() == "a\n"
+
+
+async def test_a_worktree_that_cannot_be_saved_is_left_and_another_one_is_used(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    broken = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "edit", at=broken)
+    (git_dir(broken) / "index").write_bytes(b"not an index")
+    forget_holder(broken)
+    other = await pool.take("fleet/y", "main", in_use=nobody)
+    assert other != broken
+    assert (broken / "a.txt").read_text() == "edit"
+
+
+async def test_ignored_files_named_in_worktreeinclude_are_copied(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    repo.write(".worktreeinclude", "# what agents need\n.env\na.txt\n*.log\n!noise.log\nplain\n")
+    repo.write(".env", "KEY=1")
+    repo.write("deep/sp ace\n.log", "odd name")
+    repo.write("noise.log", "left out")
+    repo.write("plain", "named but not ignored")
+    path = await pool.take("fleet/x", "main", in_use=nobody, seed=repo.path)
+    assert files(path) == ALL | {".env", "deep/sp ace\n.log"}
+    assert repo.git("status", "--porcelain", at=path) == ""
+
+
+async def test_a_copied_link_stays_a_link_and_no_copy_leaves_the_worktree(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo.path / "conf").symlink_to(outside)
+    repo.commit("a link to elsewhere")
+    (repo.path / "conf").unlink()
+    repo.write("conf/secret.log", "secret")
+    (repo.path / ".env").symlink_to(outside / "env")
+    repo.write(".worktreeinclude", ".env\n*.log\n")
+    path = await pool.take("fleet/x", "main", in_use=nobody, seed=repo.path)
+    assert (path / ".env").is_symlink()
+    assert [*outside.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "branch"),
+    [
+        ("Extract the mailer", "fleet/k3-extract-the-mailer"),
+        ("--yolo", "fleet/k3-yolo"),
+        ("$(touch x); `id`", "fleet/k3-touch-x-id"),
+        ("\N{ROCKET}\N{FIRE}", "fleet/k3"),
+        ("Größe ändern", "fleet/k3-groe-andern"),
+        ("../../etc/passwd", "fleet/k3-etc-passwd"),
+        ("name.lock", "fleet/k3-name-lock"),
+        ("@{-1}~^:?*[\\ \x7f\n\0", "fleet/k3-1"),
+        ("\x1b[31mred\x1b[0m", "fleet/k3-31mred-0m"),
+        ("x" * 1_000_000, "fleet/k3-" + "x" * 40),
+        ("a" * 39 + " b", "fleet/k3-" + "a" * 39),
+    ],
+)
+def test_any_title_makes_a_branch_name_that_git_accepts(
+    repo: SampleRepo, title: str, branch: str
+) -> None:
+    assert branch_name("k3", title) == branch
+    assert repo.git("check-ref-format", "--branch", branch) == branch
+
+
+TAKE_AND_DIE = """
+import asyncio, os, sys
+from pathlib import Path
+from codefleet.runner.worktree import Pool
+repo, folder, lock, branch = sys.argv[1:]
+async def nobody(): return ()
+async def main():
+    path = await Pool(Path(repo), Path(folder), Path(lock)).take(branch, "main", in_use=nobody)
+    (path / "new.txt").write_text(branch)
+    print(path, flush=True)
+    sys.stdin.read()
+asyncio.run(main())
+"""
+
+
+async def test_a_killed_holder_frees_its_worktree_and_loses_nothing(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    words = (repo.path, tmp_path / "pool", tmp_path / "locks" / "repo", "fleet/other")
+    other = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-c", TAKE_AND_DIE, *map(str, words)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert other.stdout
+    path = Path((await other.stdout.readline()).decode().strip())
+    mine = await pool.take("fleet/mine", "main", in_use=nobody)
+    assert mine != path
+    other.send_signal(signal.SIGKILL)
+    await other.communicate()
+    assert await pool.take("fleet/next", "main", in_use=nobody) == path
+    assert repo.read("fleet/other", "new.txt") == "fleet/other"

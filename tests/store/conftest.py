@@ -1,0 +1,56 @@
+"""The contract's fixtures: one fresh store of each kind, and further doors to the same one."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from codefleet.ports import Clock, Store
+from tests.store.kinds import KINDS
+from tests.store.samples import StillClock
+
+
+class Place(NamedTuple):
+    """Where a store is, as another process can be told."""
+
+    kind: str
+    address: str
+
+    def open(self, clock: Clock) -> Store:
+        return KINDS[self.kind].open(self.address, clock)
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    kind = KINDS[request.param]
+    if missing := kind.missing():
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return Place(request.param, kind.place(tmp_path))
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+async def connect(place: Place, clock: StillClock) -> AsyncIterator[Callable[[], Store]]:
+    """Opens further connections to the one store, closed at the end."""
+    async with AsyncExitStack() as stack:
+
+        def connected() -> Store:
+            store = place.open(clock)
+            stack.push_async_callback(store.close)
+            return store
+
+        yield connected
+
+
+@pytest.fixture
+async def store(connect: Callable[[], Store]) -> Store:
+    return connect()

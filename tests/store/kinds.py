@@ -1,0 +1,23 @@
+"""The kinds of stores that the contract is run on. A further kind joins by one entry here."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.ports import Clock, Store
+from codefleet.store.sqlite.store import SqliteStore
+
+
+class Kind(NamedTuple):
+    """How to find a fresh place for a store, how to open it, and why that may be impossible."""
+
+    place: Callable[[Path], str]
+    open: Callable[[str, Clock], Store]
+    missing: Callable[[], str | None] = lambda: None
+
+
+def _sqlite(place: str, clock: Clock) -> Store:
+    return SqliteStore.open(Path(place), clock=clock)
+
+
+KINDS = {"sqlite": Kind(place=lambda folder: str(folder / "fleet.db"), open=_sqlite)}

@@ -1,0 +1,93 @@
+"""Small nouns to store, a clock that stands still, and steps that a runner would take."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from codefleet.domain import lifecycle
+from codefleet.domain.lifecycle import Claim, Seat, Verb
+from codefleet.domain.model import Event, Outcome, Run, RunnerId, Task, TaskId
+from codefleet.domain.scheduling import Want
+from codefleet.ports import Store, TaskQuery, Write
+
+LEASE = timedelta(seconds=30)
+START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+class StillClock:
+    """Time that passes only when a test says so."""
+
+    def __init__(self) -> None:
+        self.moment = START
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def advance(self, **by: float) -> None:
+        self.moment += timedelta(**by)
+
+
+class RealClock:
+    """For tests with several processes."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+def task(name: str, **fields: Any) -> Task:
+    given = {"title": f"Do {name}", "repo": "shop", "created_at": START, "updated_at": START}
+    return Task(id=TaskId(name), **{**given, **fields})
+
+
+def event(kind: str = "noted", **fields: Any) -> Event:
+    return Event(at=START, kind=kind, **fields)
+
+
+def seat(agent: str = "claude-1") -> Seat:
+    return Seat(agent=agent, runner=RunnerId("runner-1"), host="here", coder="claude")
+
+
+async def add(store: Store, *tasks: Task) -> None:
+    await store.write(Write(tasks=tasks))
+
+
+async def get(store: Store, name: str) -> Task:
+    (found,) = await store.tasks(TaskQuery(ids=[TaskId(name)]))
+    return found
+
+
+async def ids(store: Store, query: TaskQuery) -> list[str]:
+    return [found.id for found in await store.tasks(query)]
+
+
+async def claim(store: Store, want: Want = Want(), seats: Sequence[Seat] = ()) -> list[str]:
+    """The ids of the tasks that a claim gives."""
+    claims = await store.claim(seats or [seat()], want, lease=LEASE)
+    return [claimed.task.id for claimed in claims]
+
+
+async def take(store: Store, want: Want = Want(), agent: str = "claude-1") -> Claim:
+    """The one claim of one seat."""
+    (claimed,) = await store.claim([seat(agent)], want, lease=LEASE)
+    return claimed
+
+
+def ended(claimed: Claim, verb: Verb, outcome: Outcome, now: datetime = START) -> Write:
+    """The step that ends a run, as its runner writes it."""
+    after = lifecycle.move(claimed.task, verb, fence=claimed.task.fence + 1)
+    return Write(
+        tasks=[after],
+        runs=[lifecycle.end(claimed.run, outcome, now)],
+        events=[event(f"task.{after.state}", task=after.id)],
+        fences={after.id: claimed.task.fence},
+    )
+
+
+def completed(claimed: Claim) -> Write:
+    return ended(claimed, Verb.COMPLETE, Outcome.SUBMITTED)
+
+
+def renewed(run: Run, until: datetime) -> Write:
+    """The step that prolongs a lease."""
+    longer = run.evolve(lease_until=until, version=run.version + 1)
+    return Write(runs=[longer], fences={run.task: run.fence})

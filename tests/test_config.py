@@ -1,0 +1,251 @@
+"""Settings: what wins, where a value came from, and what is said when one cannot be used."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from codefleet.config import KEYS, Config, Live, fleet_home, load, sample, set_value
+from codefleet.domain.errors import BadConfig
+from codefleet.domain.model import Landing
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return folder
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "fleet.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def refused(
+    home: Path, repo: Path | None = None, env: Mapping[str, str] | None = None
+) -> BadConfig:
+    with pytest.raises(BadConfig) as caught:
+        load(home, repo=repo, env=env or {})
+    return caught.value
+
+
+def test_without_any_file_every_value_is_the_default(home: Path) -> None:
+    config = load(home, env={})
+    assert config == Config()
+    assert {config.source(key) for key in KEYS} == {"default"}
+
+
+def test_a_stronger_place_wins_and_the_config_knows_which(home: Path, repo: Path) -> None:
+    main = written(
+        home,
+        'coder = "a"\nmodel = "a"\ntrunk = "a"\nsetup = "a"\nattempts = 9\n'
+        '[repos.shop]\nmodel = "b"\ntrunk = "b"\nsetup = "b"\nattempts = 8\n',
+    )
+    own = written(repo, 'trunk = "c"\nsetup = "c"\nattempts = 7\n')
+    env = {"FLEET_SETUP": "d", "FLEET_ATTEMPTS": "6"}
+    config = load(home, repo=repo, repo_name="shop", env=env, flags={"attempts": 5, "coder": None})
+    told = {
+        key: (getattr(config, key), config.source(key))
+        for key in ("coder", "model", "trunk", "setup", "attempts", "agents")
+    }
+    assert told == {
+        "coder": ("a", f"home: {main}"),
+        "model": ("b", f"home: {main} [repos.shop]"),
+        "trunk": ("c", f"repo: {own}"),
+        "setup": ("d", "FLEET_SETUP"),
+        "attempts": (5, "flag"),
+        "agents": (3, "default"),
+    }
+
+
+def test_the_table_of_another_repo_does_not_count(home: Path) -> None:
+    written(home, '[repos.shop]\nlanding = "review"\n')
+    assert load(home, repo_name="shop", env={}).landing is Landing.REVIEW
+    assert load(home, repo_name="mail", env={}).landing is Landing.QUEUE
+
+
+def test_options_of_a_coder_are_joined_one_by_one(home: Path, repo: Path) -> None:
+    written(home, '[coders.command]\nargv = ["a"]\noutput = "text"\n[coders.other]\nx = 1\n')
+    written(repo, '[coders.command]\nargv = ["b"]\n')
+    config = load(home, repo=repo, env={})
+    assert config.coders == {"command": {"argv": ["b"], "output": "text"}, "other": {"x": 1}}
+
+
+def test_a_list_in_a_variable_is_toml_or_separated_by_commas(home: Path) -> None:
+    assert load(home, env={"FLEET_CHECKS": "make test, make lint"}).checks == (
+        "make test",
+        "make lint",
+    )
+    assert load(home, env={"FLEET_CHECKS": '["a, b"]'}).checks == ("a, b",)
+
+
+def test_an_empty_variable_sets_nothing(home: Path) -> None:
+    assert load(home, env={"FLEET_AGENTS": ""}).source("agents") == "default"
+
+
+def test_an_unknown_key_is_refused_with_its_line_and_the_nearest_known_one(home: Path) -> None:
+    file = written(home, "# hello\n\nagnets = 4\n")
+    error = refused(home)
+    assert error.problem == f"{file}, line 3: there is no setting 'agnets'"
+    assert error.hint == "did you mean agents?"
+
+
+def test_a_bad_value_is_refused_with_its_file_line_and_meaning(home: Path) -> None:
+    file = written(home, "attempts = 2\nagents = 0\n")
+    error = refused(home)
+    assert error.problem.startswith(f"{file}, line 2: agents should be greater than")
+    assert error.problem.endswith("not 0")
+    assert "How many agents" in error.hint
+
+
+def test_a_bad_value_in_the_table_of_any_repo_is_refused_with_its_line(home: Path) -> None:
+    file = written(home, 'landing = "queue"\n[repos.mail]\nlanding = "soon"\n')
+    assert refused(home).problem.startswith(f"{file}, line 3: landing should be")
+
+
+@pytest.mark.parametrize("name", ["repos", "coders"])
+def test_a_table_that_is_no_table_is_refused(home: Path, name: str) -> None:
+    written(home, f"[{name}]\nshop = 3\n")
+    assert f"{name}.shop should be a valid dictionary" in refused(home).problem
+
+
+def test_a_bad_variable_is_refused_by_its_name(home: Path) -> None:
+    assert refused(home, env={"FLEET_AGENTS": "many"}).problem.startswith("FLEET_AGENTS: agents")
+
+
+def test_a_bad_flag_is_refused_by_its_name(home: Path) -> None:
+    with pytest.raises(BadConfig, match=r"^--agents: agents should be"):
+        load(home, env={}, flags={"agents": -1})
+
+
+def test_a_file_that_is_not_toml_is_refused_with_the_line(home: Path) -> None:
+    written(home, "agents = 3\nagents three\n")
+    assert "line 2" in refused(home).problem
+
+
+@pytest.mark.parametrize("make", [lambda f: f.write_bytes(b"\xff\xfe\x00"), lambda f: f.mkdir()])
+def test_a_file_that_cannot_be_read_is_refused(home: Path, make: object) -> None:
+    assert callable(make)
+    make(home / "fleet.toml")
+    assert refused(home).problem.startswith(f"cannot read {home / 'fleet.toml'}")
+
+
+@pytest.mark.parametrize("line", ['store = "x"', "agents = 2", 'environment = ["AWS_SECRET"]'])
+def test_a_repos_own_file_cannot_decide_for_the_fleet(home: Path, repo: Path, line: str) -> None:
+    written(repo, line)
+    assert "cannot be set here" in refused(home, repo).problem
+
+
+def test_the_home_is_named_by_a_variable_or_is_in_the_users_folder(tmp_path: Path) -> None:
+    assert fleet_home({"FLEET_HOME": str(tmp_path)}) == tmp_path
+    assert fleet_home({}) == Path.home() / ".fleet"
+
+
+def test_setting_a_value_keeps_comments_and_order(home: Path) -> None:
+    file = written(home, "# mine\nagents = 2 # two\n\n[coders.command]\nargv = ['a'] # why\n")
+    set_value(file, "agents", "5")
+    set_value(file, "coders.command.argv", '["run", "{prompt_file}"]')
+    set_value(file, "checks", "make test, make lint")
+    set_value(file, "repos.shop.landing", "review")
+    text = file.read_text()
+    assert text.startswith("# mine\nagents = 5 # two\n")
+    assert "# why" in text
+    config = load(home, repo_name="shop", env={})
+    assert (config.agents, config.checks) == (5, ("make test", "make lint"))
+    assert config.coders == {"command": {"argv": ["run", "{prompt_file}"]}}
+    assert config.landing is Landing.REVIEW
+
+
+def test_setting_a_value_makes_the_file_and_an_empty_text_takes_it_out(home: Path) -> None:
+    file = home / "deep" / "fleet.toml"
+    set_value(file, "model", "large")
+    assert tomllib.loads(file.read_text()) == {"model": "large"}
+    set_value(file, "model", "")
+    assert tomllib.loads(file.read_text()) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("agents", "0"),
+        ("agnets", "1"),
+        ("agents.x", "1"),
+        ("coders.command", "1"),
+        ("repos.shop.agents", "1"),
+        ("repos.shop.nope", "1"),
+        ("landing", "never"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_not_written(home: Path, key: str, text: str) -> None:
+    file = written(home, "agents = 2\n")
+    with pytest.raises(BadConfig):
+        set_value(file, key, text)
+    assert file.read_text() == "agents = 2\n"
+    assert [file] == list(home.iterdir())
+
+
+def test_a_link_to_a_file_of_settings_stays_a_link(home: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text("agents = 2\n")
+    (home / "fleet.toml").symlink_to(real)
+    set_value(home / "fleet.toml", "agents", "4")
+    assert (home / "fleet.toml").is_symlink()
+    assert real.read_text() == "agents = 4\n"
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadConfig, match="cannot write"):
+        set_value(tmp_path / "file" / "fleet.toml", "agents", "4")
+
+
+def test_the_sample_file_changes_nothing_and_each_of_its_lines_can_be_used(home: Path) -> None:
+    written(home, sample())
+    assert load(home, env={}) == Config()
+    lines = [line.removeprefix("# ") for line in sample().splitlines() if " = " in line]
+    usable = "\n".join(line for line in lines if not line.endswith("..."))
+    written(home, usable)
+    assert load(home, env={}).model_dump() == Config().model_dump()
+
+
+def live(home: Path) -> Live:
+    return Live(lambda: load(home, env={}), [home / "fleet.toml"])
+
+
+def test_a_live_config_takes_over_a_changed_file(home: Path) -> None:
+    settings = live(home)
+    assert settings.refresh() is None
+    written(home, "agents = 7\n")
+    assert settings.refresh() == "changed"
+    assert settings.config.agents == 7
+    assert settings.refresh() is None
+
+
+def test_a_live_config_keeps_the_last_good_one_and_tells_a_mistake_once(home: Path) -> None:
+    file = written(home, "agents = 7\n")
+    settings = live(home)
+    written(home, "agents = 'seven'\n")
+    assert isinstance(settings.refresh(), BadConfig)
+    assert settings.refresh() is None
+    assert settings.config.agents == 7
+    file.unlink()
+    assert settings.refresh() == "changed"
+    assert settings.config.agents == 3
+
+
+def test_a_file_touched_without_a_new_value_is_no_change(home: Path) -> None:
+    file = written(home, "agents = 7\n")
+    settings = live(home)
+    os.utime(file, ns=(1, 1))
+    assert settings.refresh() is None
