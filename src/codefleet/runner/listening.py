@@ -12,7 +12,7 @@ from codefleet.domain.liveness import Life, Patience, Pulse
 from codefleet.domain.model import Event, Task, Usage
 from codefleet.ports import Coder, Used
 from codefleet.runner.custody import Exit, Kept
-from codefleet.runner.hearing import Heard, told
+from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
 from codefleet.runner.hold import Hold
 from codefleet.runner.verdict import Cause
 
@@ -89,6 +89,7 @@ class Listener:
             events,
             offset=at,
             usage=self.hold.run.usage + spent,
+            said=self.heard.said[-LONGEST_TEXT:],
             session=self.heard.session or self.hold.run.session,
             model=self.heard.model or self.hold.run.model,
         )

@@ -135,7 +135,7 @@ class _Landing:
     async def _commit(self, old: str, tree: str) -> str:
         who = await identity(self.git)
         words = ("commit-tree", tree, f"-p{old}", f"-p{self.tip}", "-F", "-")
-        return await self.git(*words, stdin=self.message, env=who)
+        return await self.git(*words, stdin=f"{self.message.rstrip()}\n", env=who)
 
     async def _prove(self, commit: str, tree: str) -> Red | None:
         if tree in self.proved:

@@ -1,14 +1,16 @@
 """The fleet's home: init, gc, reset."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from codefleet.config import FILE, sample
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import Refused, Workspace
 from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, repo_here, say
+from codefleet.doors.cli.text import clean, count
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -32,6 +34,52 @@ def init() -> None:
         say('next: fleet add "What to do", then fleet run')
     else:
         say("this is no git repository; call `fleet init` inside one to make it known")
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def gc(dry_run: bool) -> None:
+    """Remove idle worktrees, branches of finished tasks and files of old runs.
+
+    Work that is not on the trunk is archived first, under refs/fleet/archive/.
+    """
+
+    async def collect(fleet: "Fleet") -> int:
+        from codefleet.runner.collector import collect
+        from codefleet.runner.desk import Desk
+
+        return await _tell_each(collect(Desk(fleet), dry_run=dry_run))
+
+    gone = call(collect)
+    say(f"{count(gone, 'thing')} {'would go' if dry_run else 'removed'}")
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Yes, forget every task.")
+def reset(yes: bool) -> None:
+    """Forget every task, run and event; all branches of the fleet are archived first."""
+    if not yes:
+        raise Refused(
+            "this forgets every task of the fleet",
+            hint="keep a copy with `fleet export FILE`; then say `fleet reset --yes`",
+        )
+
+    async def forget(fleet: "Fleet") -> int:
+        from codefleet.runner.collector import reset
+        from codefleet.runner.desk import Desk
+
+        return await _tell_each(reset(Desk(fleet)))
+
+    call(forget)
+    say("the fleet is empty")
+
+
+async def _tell_each(told: AsyncIterator[str]) -> int:
+    number = 0
+    async for line in told:
+        click.echo(clean(line))
+        number += 1
+    return number
 
 
 def _write_settings(folder: Path) -> bool:

@@ -1,0 +1,1 @@
+"""tally: a little program that counts things in texts."""

@@ -1,0 +1,5 @@
+"""Words of a text."""
+
+
+def words(text: str) -> int:
+    return len(text.split(" "))

@@ -1,0 +1,79 @@
+"""The command line as a user meets it: a home, a repository, and what was printed."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from codefleet.doors.cli import main
+from tests.gitrepo import SampleRepo, make_repo
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Cli = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the user's reaches a test."""
+    for name in [name for name in os.environ if name.startswith("FLEET_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("FLEET_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleRepo:
+    """A repository to stand in."""
+    made = make_repo(tmp_path / "shop", {"src/mail/send.py": "x = 1\n", "README.md": "# shop\n"})
+    monkeypatch.chdir(made.path)
+    return made
+
+
+@pytest.fixture
+def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
+    """Call the program in this process."""
+
+    def call(*args: str) -> Result:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main(args)
+        printed = capfd.readouterr()
+        assert isinstance(left.value.code, int)
+        return Result(left.value.code, printed.out, printed.err)
+
+    return call
+
+
+@pytest.fixture
+def fleet(cli: Cli, repo: SampleRepo) -> Cli:
+    """The same, with a fleet that knows the repository we stand in."""
+    assert cli("init").code == 0
+    return cli
+
+
+def program(*args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Result:
+    """Call the program as a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from codefleet.doors.cli import main; main()", *args],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(env or {})},
+    )
+    return Result(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,89 @@
+"""The keeper as a program of its own: what it does before and without any runner."""
+
+import ast
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codefleet.runner.custody import KEEPER
+
+
+def keep(folder: Path) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-I", "-S", str(KEEPER), str(folder)]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=20)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    orders = {
+        "argv": ["sh", "-c", "echo ran >> ran"],
+        "env": {"PATH": os.environ["PATH"]},
+        "cwd": str(tmp_path),
+        "stdin": None,
+        "stop_signal": "SIGTERM",
+        "grace_s": 1,
+        "run_id": "t.1",
+    }
+    (tmp_path / "start.json").write_text(json.dumps(orders))
+    return tmp_path
+
+
+def test_a_keeper_leaves_a_record_of_who_and_how(folder: Path) -> None:
+    assert keep(folder).returncode == 0
+    who = json.loads((folder / "keeper.json").read_text())
+    how = json.loads((folder / "exit.json").read_text())
+    assert who.keys() == {"keeper", "agent"}
+    assert who["agent"].keys() == who["keeper"].keys() == {"pid", "started"}
+    assert how.pop("ended_at").endswith("Z")
+    assert how == {"code": 0, "signal": None, "orphans": 0, "stopped": False, "error": None}
+    assert not list(folder.glob("*.draft"))
+
+
+def test_a_second_keeper_leaves_the_folder_to_the_first(folder: Path) -> None:
+    with (folder / "keeper.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = keep(folder)
+    assert refused.returncode == 1
+    assert refused.stderr == "another keeper holds this folder\n"
+    assert not (folder / "ran").exists()
+    assert (folder / "start.json").exists()
+
+
+def test_a_later_keeper_does_not_start_the_agent_again(folder: Path) -> None:
+    orders = (folder / "start.json").read_text()
+    keep(folder)
+    (folder / "start.json").write_text(orders)
+    refused = keep(folder)
+    assert refused.stderr == "the agent of this folder was started before\n"
+    assert (folder / "ran").read_text() == "ran\n"
+
+
+def test_an_agent_that_could_not_be_put_on_record_never_runs(folder: Path) -> None:
+    (folder / "keeper.json.draft").mkdir()
+    assert keep(folder).returncode == 1
+    with (folder / "keeper.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # free once the would-be agent is gone as well
+    assert not (folder / "ran").exists()
+
+
+def test_a_keeper_imports_nothing_but_the_standard_library() -> None:
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(ast.parse(KEEPER.read_text()))
+        for name in _modules(node)
+    }
+    assert imported <= sys.stdlib_module_names
+
+
+def _modules(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Import(names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=str(module)):
+            return [module]
+    return []

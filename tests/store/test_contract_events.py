@@ -1,0 +1,114 @@
+"""The contract: the log, and waking those who wait for it."""
+
+import asyncio
+from collections.abc import Callable
+
+from codefleet.domain.model import TaskId
+from codefleet.ports import Store, Write
+from tests.store.samples import add, claim, event, task
+
+
+async def test_events_get_rising_numbers_in_their_order(store: Store) -> None:
+    first = await store.write(Write(events=[event("a"), event("b", data={"n": [1, None]})]))
+    second = await store.write(Write(events=[event("c")]))
+    assert [one.seq for one in (*first, *second)] == [1, 2, 3]
+    assert await store.events() == [*first, *second]
+    assert await store.last_seq() == 3
+
+
+async def test_a_step_without_events_returns_none(store: Store) -> None:
+    assert list(await store.write(Write(tasks=[task("a")]))) == []
+
+
+async def test_a_reader_goes_on_from_the_last_seq_it_saw(store: Store) -> None:
+    await store.write(Write(events=[event(kind) for kind in "abcde"]))
+    assert [one.kind for one in await store.events(after=2, limit=2)] == ["c", "d"]
+    assert [one.kind for one in await store.events(after=2, before=5)] == ["c", "d"]
+    assert await store.events(after=5) == []
+
+
+async def test_the_newest_events_come_in_the_order_of_seq(store: Store) -> None:
+    await store.write(Write(events=[event(kind) for kind in "abcde"]))
+    assert [one.kind for one in await store.events(newest=True, limit=2)] == ["d", "e"]
+    assert [one.kind for one in await store.events(newest=True, limit=2, before=4)] == ["b", "c"]
+
+
+async def test_events_are_read_by_task_and_by_kind(store: Store) -> None:
+    await store.write(
+        Write(
+            events=[
+                event("said", task=TaskId("a")),
+                event("done", task=TaskId("a")),
+                event("said", task=TaskId("b")),
+                event("said"),
+            ]
+        )
+    )
+    of_a = await store.events(task=TaskId("a"))
+    assert [one.seq for one in of_a] == [1, 2]
+    assert [one.seq for one in await store.events(kinds=["said", "x"])] == [1, 3, 4]
+    assert [one.seq for one in await store.events(task=TaskId("a"), kinds=["said"])] == [1]
+    assert [one.seq for one in await store.events(task=TaskId("a"), newest=True, limit=1)] == [2]
+
+
+async def test_a_fresh_store_has_nothing_new_to_tell(store: Store) -> None:
+    assert await store.changed(0) is False
+    assert await store.changed(0.01) is False
+
+
+async def test_a_change_made_before_the_wait_is_told_at_once(
+    connect: Callable[[], Store],
+) -> None:
+    reader, writer = connect(), connect()
+    await add(writer, task("a"))
+    assert await reader.changed(0) is True
+    assert await reader.changed(0) is False
+
+
+async def test_a_waiting_reader_wakes_when_another_connection_writes(
+    connect: Callable[[], Store],
+) -> None:
+    reader, writer = connect(), connect()
+    for name in "abc":
+        waiting = asyncio.ensure_future(reader.changed(60))
+        await asyncio.sleep(0)
+        await add(writer, task(name))
+        async with asyncio.timeout(20):
+            assert await waiting is True
+    assert await reader.changed(0) is False
+
+
+async def test_writes_through_the_same_store_wake_a_waiting_reader(store: Store) -> None:
+    waiting = asyncio.ensure_future(store.changed(60))
+    await asyncio.sleep(0)
+    await add(store, task("a"))
+    async with asyncio.timeout(20):
+        assert await waiting is True
+
+
+async def test_several_readers_of_one_store_all_wake(connect: Callable[[], Store]) -> None:
+    reader, writer = connect(), connect()
+    waiting = [asyncio.ensure_future(reader.changed(60)) for _ in range(3)]
+    await asyncio.sleep(0)
+    await add(writer, task("a"))
+    async with asyncio.timeout(20):
+        assert await asyncio.gather(*waiting) == [True, True, True]
+
+
+async def test_a_reader_that_stops_waiting_harms_no_other(connect: Callable[[], Store]) -> None:
+    reader, writer = connect(), connect()
+    impatient = asyncio.ensure_future(reader.changed(60))
+    patient = asyncio.ensure_future(reader.changed(60))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    await asyncio.sleep(0)
+    await add(writer, task("a"))
+    async with asyncio.timeout(20):
+        assert await patient is True
+
+
+async def test_a_claim_that_gives_nothing_wakes_nobody(connect: Callable[[], Store]) -> None:
+    reader, writer = connect(), connect()
+    assert await claim(writer) == []
+    assert await reader.changed(0) is False
+    assert await writer.changed(0) is False
