@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: `python docs/generate.py`. A test fails when one is stale."""
+"""Write the reference pages from the code; a test fails when one is stale."""
 
 import sys
 from collections.abc import Iterator
@@ -14,6 +14,22 @@ from codefleet.doors.cli.program import SECTIONS, program
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code; edit the code instead. -->"
 
+ABOUT_COMMANDS = """\
+`fleet` and `codefleet` are the same program. Data goes to stdout, words go to stderr. A task is
+named by its id or by the beginning of its id."""
+ABOUT_SETTINGS = """\
+From strongest to weakest: a flag, a `FLEET_*` variable (`FLEET_AGENTS=5`), the repo's own
+`fleet.toml`, the table `[repos.NAME]` in the home's `fleet.toml`, the rest of that file, the
+default. `fleet config show` tells which one holds. A running fleet takes over a changed file by
+itself, and keeps the last good settings when the new ones are bad."""
+ABOUT_PLACES = """\
+*fleet*: only in the home's file, a variable or a flag. *owner*: also in `[repos.NAME]` of the
+home's file. *any*: also in the repo's own file."""
+ABOUT_EVENTS = """\
+Everything that happens is one line of the fleet's log. `fleet log --json` prints each as an object
+with `seq`, `at`, `kind`, `task`, `run`, `agent`, `text` and `data`; `seq` rises strictly, so a
+reader goes on with `fleet log --since SEQ`."""
+
 
 def pages() -> dict[str, str]:
     """Every generated page by its file name."""
@@ -26,15 +42,14 @@ def pages() -> dict[str, str]:
 
 def _cli() -> Iterator[str]:
     yield from ("# The command line", "")
-    yield "`fleet` and `codefleet` are the same program. Data goes to stdout, words go to stderr."
-    yield "A task is named by its id or by the beginning of its id."
-    root = click.Context(program, info_name="fleet", terminal_width=90)
+    yield ABOUT_COMMANDS
+    root = click.Context(program, info_name="fleet", **program.context_settings)
     for title, names in SECTIONS.items():
         yield from ("", f"## {title}")
         for name in names:
             command = program.get_command(root, name)
             assert command
-            yield from _command(click.Context(command, root, name, terminal_width=90))
+            yield from _command(click.Context(command, root, name))
     yield from ("", "## Exit codes", "", "| code | means |", "|--:|---|", "| 0 | all is well |")
     yield "| 1 | something that is a mistake in codefleet, or a finding of `fleet doctor` |"
     for error in (errors.Invalid, errors.NotFound, errors.Refused, errors.StoreTrouble):
@@ -49,7 +64,7 @@ def _command(ctx: click.Context) -> Iterator[str]:
         for name in ctx.command.list_commands(ctx):
             command = ctx.command.get_command(ctx, name)
             assert command
-            yield from _command(click.Context(command, ctx, name, terminal_width=90))
+            yield from _command(click.Context(command, ctx, name))
 
 
 def _sentence(error: type[errors.FleetError]) -> str:
@@ -59,10 +74,7 @@ def _sentence(error: type[errors.FleetError]) -> str:
 
 def _config() -> Iterator[str]:
     yield from ("# Settings", "")
-    yield "From strongest to weakest: a flag, a `FLEET_*` variable (`FLEET_AGENTS=5`), the repo's"
-    yield "`fleet.toml`, the table `[repos.NAME]` in the home's `fleet.toml`, the home's `fleet.toml`,"
-    yield "the default. `fleet config show` tells which one holds. A running fleet takes over a changed"
-    yield "file by itself, and keeps the last good settings when the new ones are bad."
+    yield ABOUT_SETTINGS
     yield ""
     yield "| setting | default | what it is | where |"
     yield "|---|---|---|---|"
@@ -71,8 +83,7 @@ def _config() -> Iterator[str]:
         shown = "" if default is None else f"`{toml(default)}`"
         yield f"| `{key}` | {shown} | {field.description} | {_where(key)} |"
     yield ""
-    yield "*fleet*: only in the home's file, a variable or a flag. *owner*: also in `[repos.NAME]` of the"
-    yield "home's file. *any*: also in the repo's own file."
+    yield ABOUT_PLACES
 
 
 def _where(key: str) -> str:
@@ -81,9 +92,7 @@ def _where(key: str) -> str:
 
 def _events() -> Iterator[str]:
     yield from ("# Events", "")
-    yield "Everything that happens is one line of the fleet's log: `fleet log --json` prints each as an"
-    yield "object with `seq`, `at`, `kind`, `task`, `run`, `agent`, `text` and `data`. `seq` rises"
-    yield "strictly, so a reader goes on with `fleet log --since SEQ`."
+    yield ABOUT_EVENTS
     yield from ("", "| kind | means |", "|---|---|")
     yield from (f"| `{kind}` | {meaning} |" for kind, meaning in KINDS.items())
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.config import KEYS, Config, Live, fleet_home, load, sample, set_value
+from codefleet.config import KEYS, Config, Live, fleet_home, load
+from codefleet.config_file import sample, set_value
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Landing
 
@@ -118,6 +119,11 @@ def test_a_bad_value_in_the_table_of_any_repo_is_refused_with_its_line(home: Pat
 def test_a_table_that_is_no_table_is_refused(home: Path, name: str) -> None:
     written(home, f"[{name}]\nshop = 3\n")
     assert f"{name}.shop should be a valid dictionary" in refused(home).problem
+
+
+def test_a_value_that_only_toml_knows_is_refused_in_words(home: Path) -> None:
+    written(home, "agents = 2026-01-01\n")
+    assert refused(home).problem.endswith('not "2026-01-01"')
 
 
 def test_a_bad_variable_is_refused_by_its_name(home: Path) -> None:

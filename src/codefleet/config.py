@@ -5,7 +5,6 @@ file, its table for the repo, the repo's own file, a FLEET_* variable, a flag.
 """
 
 import json
-import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -138,13 +137,13 @@ def load(
     """Read all settings that hold here; refuse the first that cannot be used, and say where."""
     layers = [*_home_layers(home, repo_name)]
     if repo:
-        layers.append(_file_layer(repo / FILE, in_repo=True))
+        layers.append(file_layer(repo / FILE, in_repo=True))
     layers += _env_layers(env)
     layers.append(Layer("flag", {k: v for k, v in (flags or {}).items() if v is not None}))
     merged: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for layer in layers:
-        _check(layer)
+        check(layer)
         for key, value in layer.values.items():
             merged[key] = _joined(merged.get(key, {}), value) if key == "coders" else value
             sources[key] = layer.source
@@ -180,54 +179,18 @@ class Live:
         return [_stamp(file) for file in self._files]
 
 
-def set_value(path: Path, key: str, text: str, *, in_repo: bool = False) -> None:
-    """Set one key in a file, its comments kept; an empty text takes the key out again."""
-    import tomlkit  # here, because only this verb writes
-
-    _file_layer(path, in_repo=in_repo)  # a file that is broken already is not made worse
-    document = tomlkit.parse(_read(path))
-    *tables, name = _split(key)
-    table: Any = document
-    for part in tables:
-        table = table.setdefault(part, tomlkit.table(is_super_table=part in ("coders", "repos")))
-    if text:
-        table[name] = value_of(key, text)
-    else:
-        table.pop(name, None)
-    written = tomlkit.dumps(document)
-    layer = _file_layer(path, in_repo=in_repo, text=written)
-    _check(layer)
-    for each in _repo_tables(layer):
-        _check(each)
-    _replace(path, written)
-
-
 def value_of(key: str, text: str) -> Any:
     """A value as a human types it: a list may be TOML or separated by commas."""
-    if key.startswith("repos."):
-        return value_of(_split(key)[2], text)
-    if key.startswith("coders."):
-        return _toml_or_text(text)
     kind = Config.model_fields[key].annotation
     if get_origin(kind) is tuple:
         listed = text.lstrip().startswith("[")
-        return _toml_or_text(text) if listed else [item.strip() for item in text.split(",")]
-    return _toml_or_text(text) if kind in (int, float) else text
-
-
-def sample() -> str:
-    """A file of commented defaults, for a new home."""
-    lines = ["# The settings of this fleet. Take away a `#` to change one.", ""]
-    for key, field in Config.model_fields.items():
-        if get_origin(field.annotation) is not dict:
-            value = "..." if field.default is None else toml(field.default)
-            lines += [f"# {field.description}", f"# {key} = {value}", ""]
-    return "\n".join(lines)
+        return parsed(text) if listed else [item.strip() for item in text.split(",")]
+    return parsed(text) if kind in (int, float) else text
 
 
 def toml(value: object) -> str:
     """A plain value as TOML writes it, which for numbers, texts and lists is how JSON does."""
-    return json.dumps(value, ensure_ascii=False, default=list)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def nearest(word: str, known: Sequence[str]) -> str | None:
@@ -252,15 +215,16 @@ def line_of(key: str, table: str, text: str) -> int | None:
 
 
 def _home_layers(home: Path, repo_name: str | None) -> Iterator[Layer]:
-    main = _file_layer(home / FILE)
+    main = file_layer(home / FILE)
     yield main
-    for table in _repo_tables(main):
-        _check(table)  # also those of other repos: a mistake shows at once, not some day
+    for table in repo_tables(main):
+        check(table)  # also those of other repos: a mistake shows at once, not some day
         if table.table == f"repos.{repo_name}":
             yield table
 
 
-def _repo_tables(main: Layer) -> Iterator[Layer]:
+def repo_tables(main: Layer) -> Iterator[Layer]:
+    """What the home's file says of single repos."""
     tables = main.values.get("repos", {})
     for name, values in tables.items() if isinstance(tables, dict) else ():
         if isinstance(values, dict):
@@ -276,8 +240,9 @@ def _env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
             yield Layer(name, {key: value_of(key, env[name])})
 
 
-def _file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) -> Layer:
-    text = _read(path) if text is None else text
+def file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) -> Layer:
+    """The settings of one file, or of the text that it shall have."""
+    text = read(path) if text is None else text
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
@@ -287,17 +252,20 @@ def _file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) -
     return Layer(f"home: {path}", values, path, text)
 
 
-def _read(path: Path) -> str:
+def read(path: Path) -> str:
+    """The text of a file; one that is not there is empty."""
     try:
         return path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as wrong:
-        raise BadConfig(f"cannot read {path}: {wrong}", hint="mend or remove that file") from wrong
+        why = wrong.strerror if isinstance(wrong, OSError) else "it is not UTF-8 text"
+        raise BadConfig(f"cannot read {path}: {why}", hint="mend or remove that file") from wrong
 
 
-def _check(layer: Layer) -> None:
-    for key in layer.forbidden & layer.values.keys():
+def check(layer: Layer) -> None:
+    """Refuse the first setting that cannot be used, and say where it stands."""
+    for key in sorted(layer.forbidden & layer.values.keys()):
         raise BadConfig(
             f"{layer.place(key)}: {key} cannot be set here",
             hint=f"set it for the whole fleet: `fleet config set {key} VALUE`",
@@ -330,28 +298,13 @@ def unknown(key: str, place: str = "") -> BadConfig:
     )
 
 
-def _split(key: str) -> list[str]:
-    """A dotted key as its parts; only the tables of coders and repos have parts."""
-    parts = key.split(".")
-    if parts[0] not in KEYS:
-        raise unknown(parts[0])
-    kind = Config.model_fields[parts[0]].annotation
-    if len(parts) != (3 if get_origin(kind) is dict else 1) or not all(parts):
-        raise BadConfig(
-            f"{key!r} is not the name of one setting",
-            hint="settings are like agents, coders.command.argv or repos.shop.landing",
-        )
-    if parts[0] == "repos" and parts[2] not in KEYS:
-        raise unknown(parts[2])
-    return parts
-
-
 def _joined(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
     """Options of coders: those of the stronger place win one by one."""
     return {**weak, **{name: {**weak.get(name, {}), **its} for name, its in strong.items()}}
 
 
-def _toml_or_text(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """A text as TOML reads it as a value; one that is no value stands for itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -364,18 +317,3 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return seen.st_mtime_ns, seen.st_size, seen.st_ino
-
-
-def _replace(path: Path, text: str) -> None:
-    """All of the new file or all of the old one, also when the power goes."""
-    target = path.resolve()  # a link stays a link
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.{os.getpid()}")
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    except OSError as wrong:
-        raise BadConfig(f"cannot write {path}: {wrong}", hint="may you write there?") from wrong

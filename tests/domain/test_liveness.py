@@ -24,18 +24,13 @@ HISTORIES = """
     1200  1200  1200  first        stuck
     3600  3600  3600  tool,first   quiet
     7200  7200  7200  tool,first   stuck
-    9000  9000  9000  slept=8950   alive
-    9000  9000  9000  slept=8700   quiet
-    9000  9000  9000  slept=8400   stuck
-    10    10    10    slept=8400   alive
 """
 
 
 def history(line: str) -> tuple[Pulse, Life]:
     output, cpu, files, known, life = line.split()
-    slept = float(known.removeprefix("slept=")) if known.startswith("slept=") else 0.0
     ages = (float(output), float(cpu), float(files))
-    return Pulse(*ages, "tool" in known, "first" in known, slept), Life(life)
+    return Pulse(*ages, "tool" in known, "first" in known), Life(life)
 
 
 @pytest.mark.parametrize("line", HISTORIES.strip().splitlines())
@@ -61,18 +56,14 @@ def test_a_living_run_needs_no_reasons() -> None:
     assert judge(Pulse(1, 900, 900), PATIENCE) == Verdict(Life.ALIVE, ())
 
 
-def test_time_asleep_is_not_told_as_silence() -> None:
-    assert judge(Pulse(9000, 9000, 9000, slept=8000), PATIENCE).reasons[0] == "no output for 1000 s"
-
-
 ages = st.floats(0, 1e6)
 
 
-@given(ages, ages, ages, st.booleans(), st.booleans(), ages)
+@given(ages, ages, ages, st.booleans(), st.booleans())
 def test_one_moving_signal_is_enough_not_to_be_stuck(
-    output: float, cpu: float, files: float, tool: bool, first: bool, slept: float
+    output: float, cpu: float, files: float, tool: bool, first: bool
 ) -> None:
-    pulse = Pulse(output, cpu, files, tool, first, slept)
+    pulse = Pulse(output, cpu, files, tool, first)
     moving = (
         pulse._replace(output_age=0),
         pulse._replace(cpu_age=0),
@@ -81,9 +72,9 @@ def test_one_moving_signal_is_enough_not_to_be_stuck(
     assert all(judge(each, PATIENCE).life is not Life.STUCK for each in moving)
 
 
-@given(ages, ages, ages, st.booleans(), st.booleans(), ages)
+@given(ages, ages, ages, st.booleans(), st.booleans())
 def test_whoever_is_not_alive_gets_a_reason(
-    output: float, cpu: float, files: float, tool: bool, first: bool, slept: float
+    output: float, cpu: float, files: float, tool: bool, first: bool
 ) -> None:
-    verdict = judge(Pulse(output, cpu, files, tool, first, slept), PATIENCE)
+    verdict = judge(Pulse(output, cpu, files, tool, first), PATIENCE)
     assert bool(verdict.reasons) == (verdict.life is not Life.ALIVE)

@@ -15,9 +15,22 @@ PATHS = ["/".join(names) for depth in (1, 2, 3) for names in product(NAMES, repe
 
 plain_paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
 whole_folders = plain_paths.map(lambda path: f"{path}/**")
-segments = st.sampled_from(
-    (*NAMES, "*", "**", "?", "a*", "*b", "*.b", "a?", "?b", "[ab]", "[!a]", "a**", "\\a", "a\\.b")
+WILD_NAMES = (
+    "*",
+    "?",
+    "a*",
+    "*b",
+    "*.b",
+    "a?",
+    "?b",
+    "[ab]",
+    "[!a]",
+    "a**",
+    "\\a",
+    "*\\b",
+    "a\\.b",
 )
+segments = st.sampled_from((*NAMES, *WILD_NAMES, "**"))
 globs = st.builds(
     "{}{}{}".format,
     st.sampled_from(("", "/", "./")),
@@ -37,6 +50,12 @@ def some_path_is_in_both(left: str, right: str) -> bool:
 def test_two_globs_that_share_a_path_always_overlap(left: str, right: str) -> None:
     if some_path_is_in_both(left, right):
         assert scope.overlap([left], [right]) == (left, right)
+
+
+def test_no_two_names_that_share_a_path_are_told_apart() -> None:
+    names = [f"/{name}" for name in (*NAMES, *WILD_NAMES)]
+    sharing = [(a, b) for a, b in product(names, repeat=2) if some_path_is_in_both(a, b)]
+    assert [pair for pair in sharing if not scope.overlap(pair[:1], pair[1:])] == []
 
 
 @given(plain_paths | whole_folders, plain_paths | whole_folders)

@@ -286,6 +286,17 @@ async def test_an_edit_elsewhere_at_the_last_moment_is_kept_while_it_moves(
     assert desk.repo.sha("HEAD") == desk.new
 
 
+async def test_an_edit_staged_at_the_last_moment_is_kept_and_it_waits(
+    desk: Desk, trap: Trap
+) -> None:
+    stage = "echo mine > b.txt; own add b.txt"
+    trap.plan(f'case "$*" in *diff-tree*) once && {{ {stage}; }} ;; esac')
+    assert await desk.forward()
+    assert desk.repo.git("status", "--porcelain").splitlines() == ["M  b.txt"]
+    assert desk.repo.sha("main") == desk.old
+    assert desk.leftovers() == []
+
+
 async def test_a_commit_at_the_last_moment_puts_the_files_back(desk: Desk, trap: Trap) -> None:
     commit = 'own update-ref HEAD $(own commit-tree -p HEAD -m mine "HEAD^{{tree}}")'
     trap.plan(AT_UPDATE_REF.format(then=commit.format()))

@@ -132,14 +132,21 @@ async def test_the_program_is_looked_up_on_the_agents_own_path(yard: Yard) -> No
     assert kept.lines(0)[0] == ["found"]
 
 
-async def test_an_agent_inherits_no_ignored_signal_and_no_open_file(yard: Yard) -> None:
-    kept = await yard.shell("grep -E 'Sig(Ign|Blk)' /proc/self/status; ls /proc/$$/fd")
+async def test_an_agent_inherits_no_ignored_or_blocked_signal(yard: Yard) -> None:
+    kept = await yard.start("cat", "/proc/self/status")
     await ended(kept)
-    blocked, ignored, *files = (line.split()[-1] for line in kept.lines(0)[0])
-    classic = 2**31 - 1  # what lies above belongs to the C library and can't be reset
-    assert int(blocked, 16) & classic == 0
-    assert int(ignored, 16) & classic == 0
-    assert files == ["0", "1", "2"]
+    status = dict(line.split(":\t") for line in kept.lines(0)[0])
+    classic = 2**31 - 1  # the signals above belong to the C library, which resets them itself
+    assert int(status["SigBlk"], 16) & classic == 0
+    assert int(status["SigIgn"], 16) & classic == 0
+
+
+async def test_an_agent_inherits_no_open_file(yard: Yard) -> None:
+    with (yard.work / "held").open("w") as held:
+        os.set_inheritable(held.fileno(), True)
+        kept = await yard.shell("ls /proc/$$/fd")
+        await ended(kept)
+    assert kept.lines(0)[0] == ["0", "1", "2"]
 
 
 async def test_orders_with_keys_in_them_do_not_stay_on_disk(yard: Yard) -> None:
@@ -215,13 +222,13 @@ while True:
 
 
 async def test_a_stop_reaches_the_agent_behind_a_wrapper_script(yard: Yard) -> None:
-    inner = f"trap 'touch said-goodbye; exit 0' TERM; touch ready; {HOLD}"
+    inner = f"trap 'touch said-goodbye; exit 0' INT; trap '' TERM; touch ready; {HOLD}"
     (yard.work / "inner.sh").write_text(inner)
-    kept = await yard.shell("sh inner.sh; true", grace_s=BOUND_S)
+    start = Start(argv=["sh", "-c", "sh inner.sh; true"], stop_signal="SIGINT")
+    kept = await yard.begin(start, grace_s=BOUND_S)
     await yard.has("ready")
     kept.stop()
-    exit = await ended(kept)
-    assert exit.stopped
+    assert (await ended(kept)).stopped
     assert (yard.work / "said-goodbye").exists()
 
 
@@ -397,18 +404,26 @@ def keep_by_hand(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def test_a_process_is_known_by_its_start_and_not_by_its_pid_alone() -> None:
-    with subprocess.Popen(["sleep", "600"]) as child:
+async def test_a_process_is_known_by_its_start_and_not_by_its_pid_alone() -> None:
+    with sleeper() as child:
         process = Process.find(child.pid)
         assert process is not None
         assert process.is_alive
         namesake = Process(process.pid, process.started + 1)
         assert not namesake.is_alive
-        namesake.send(signal.SIGKILL)
+        assert namesake.cpu_seconds() == 0
+        with pytest.raises(ProcessLookupError), namesake.descriptor():
+            pass
+        async with asyncio.timeout(BOUND_S):
+            await namesake.ended()
         assert process.is_alive
         process.send(signal.SIGKILL)
         assert child.wait(BOUND_S) == -signal.SIGKILL
     assert not process.is_alive
+
+
+def sleeper() -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(["sleep", "600"])
 
 
 def test_a_process_that_has_ended_but_is_not_reaped_is_dead() -> None:
@@ -452,8 +467,8 @@ def test_only_whole_lines_are_read_until_the_end(output: tuple[Kept, Path]) -> N
 
 def test_bytes_that_are_no_text_do_not_stop_the_reading(output: tuple[Kept, Path]) -> None:
     kept, file = output
-    file.write_bytes(b"\xff\xfe\0\n" + '{"a": "\u2028\x0b"}\n'.encode())
-    assert kept.lines(0)[0] == ["\ufffd\ufffd\0", '{"a": "\u2028\x0b"}']
+    file.write_bytes(b"\xff\xfe\0\r10 %\r20 %\n" + '{"a": "\u2028\x0b"}\n'.encode())
+    assert kept.lines(0)[0] == ["\ufffd\ufffd\0\r10 %\r20 %", '{"a": "\u2028\x0b"}']
 
 
 def test_a_line_longer_than_the_limit_is_read_whole(output: tuple[Kept, Path]) -> None:

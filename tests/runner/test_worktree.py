@@ -241,7 +241,7 @@ async def test_a_lock_of_a_living_git_is_respected(pool: Pool, repo: SampleRepo)
     with pytest.raises(Workspace, match=r"index\.lock"):
         await pool.release(path)
     assert (path / "a.txt").read_text() == "edit"
-    await git.communicate()
+    await git.communicate(b"")
     await pool.release(path)
     assert repo.read("fleet/x", "a.txt") == "edit"
 

@@ -11,6 +11,7 @@ from codefleet.domain.scheduling import Want
 from codefleet.ports import Store, TaskQuery, Write
 
 LEASE = timedelta(seconds=30)
+ANY = Want()
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
@@ -60,13 +61,13 @@ async def ids(store: Store, query: TaskQuery) -> list[str]:
     return [found.id for found in await store.tasks(query)]
 
 
-async def claim(store: Store, want: Want = Want(), seats: Sequence[Seat] = ()) -> list[str]:
+async def claim(store: Store, want: Want = ANY, seats: Sequence[Seat] = ()) -> list[str]:
     """The ids of the tasks that a claim gives."""
     claims = await store.claim(seats or [seat()], want, lease=LEASE)
     return [claimed.task.id for claimed in claims]
 
 
-async def take(store: Store, want: Want = Want(), agent: str = "claude-1") -> Claim:
+async def take(store: Store, want: Want = ANY, agent: str = "claude-1") -> Claim:
     """The one claim of one seat."""
     (claimed,) = await store.claim([seat(agent)], want, lease=LEASE)
     return claimed

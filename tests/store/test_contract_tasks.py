@@ -5,6 +5,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from codefleet.domain.errors import Cycle, Duplicate, NotFound, Refused
+from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Budget, State, TaskId
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.samples import (
@@ -181,6 +182,12 @@ async def test_counts_tell_blocked_from_pending(store: Store) -> None:
     await add(store, task("a"), task("b"), task("c", needs=("a",)))
     await claim(store)
     assert await store.counts() == {"running": 1, "pending": 1, "blocked": 1}
+
+
+async def test_a_cancelled_task_counts_as_cancelled_whatever_it_needed(store: Store) -> None:
+    await add(store, task("a"), task("b", needs=("a",)))
+    await add(store, *[move(await get(store, name), Verb.CANCEL) for name in "ab"])
+    assert await store.counts() == {"cancelled": 2}
 
 
 async def test_tasks_are_read_most_urgent_first_or_newest_first(store: Store) -> None:

@@ -182,9 +182,11 @@ def end(
 
 def fail(task: Task, reason: Reason, note: str, now: datetime, policy: "Attempts") -> Task:
     """A failed attempt: back to pending with a back-off while attempts remain, else failed."""
-    attempts = task.attempts + 1
+    waits = THEN[reason] is Then.WAIT
+    attempts = task.attempts if waits else task.attempts + 1
     told = {"reason": reason, "note": note, "updated_at": now, "attempts": attempts}
-    if THEN[reason] is Then.HUMAN or attempts >= (task.max_attempts or policy.limit):
+    is_last = attempts >= (task.max_attempts or policy.limit) and not waits
+    if THEN[reason] is Then.HUMAN or is_last:
         return move(task, Verb.FAIL, **told, fence=task.fence + 1)
     pause = policy.backoff(attempts)
     return move(task, Verb.RELEASE, **told, fence=task.fence + 1, not_before=now + pause)
@@ -198,4 +200,4 @@ class Attempts(NamedTuple):
     longest_rest: timedelta = timedelta(minutes=5)
 
     def backoff(self, attempts: int) -> timedelta:
-        return min(self.first_rest * float(2 ** max(0, attempts - 1)), self.longest_rest)
+        return min(self.first_rest * float(2 ** min(max(0, attempts - 1), 30)), self.longest_rest)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 class Pulse(NamedTuple):
     """What was last seen of a running agent, in seconds ago.
 
-    `slept` is how much of that time the machine itself slept: no agent can move in it.
+    Told by a clock that stands still while the machine sleeps, since no agent can move meanwhile.
     """
 
     output_age: float
@@ -15,7 +15,6 @@ class Pulse(NamedTuple):
     files_age: float
     tool_running: bool = False
     first_turn: bool = False
-    slept: float = 0.0
 
 
 class Patience(NamedTuple):
@@ -39,13 +38,14 @@ class Verdict(NamedTuple):
 
 def judge(pulse: Pulse, patience: Patience) -> Verdict:
     """A run is stuck when nothing is printed and neither the processor nor a file moves."""
-    output, cpu, files = (
-        max(0.0, age - pulse.slept) for age in (pulse.output_age, pulse.cpu_age, pulse.files_age)
-    )
-    silent_for = {"no output": output, "no CPU time": cpu, "no file changed": files}
+    silent_for = {
+        "no output": pulse.output_age,
+        "no CPU time": pulse.cpu_age,
+        "no file changed": pulse.files_age,
+    }
     if min(silent_for.values()) >= _limit(pulse, patience):
         return Verdict(Life.STUCK, _reasons(silent_for, 0.0))
-    if output >= patience.quiet:
+    if pulse.output_age >= patience.quiet:
         return Verdict(Life.QUIET, _reasons(silent_for, patience.quiet))
     return Verdict(Life.ALIVE, ())
 

@@ -26,7 +26,6 @@ class Why(StrEnum):
     HELD_UP = "held_up"
     TIME = "time"
     SCOPE = "scope"
-    ASSIGNED = "assigned"
     SEAT = "seat"
 
 

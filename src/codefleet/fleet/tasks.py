@@ -104,7 +104,11 @@ class Tasks(Core):
             return {}
         now = await self.store.now()
         unmet = await self.store.unmet([task.id for task in pending])
-        busy = await self.store.tasks(TaskQuery(states=[State.RUNNING]))
+        busy = [
+            task
+            for task in await self.store.tasks(TaskQuery(states=[State.RUNNING, State.REVIEW]))
+            if task.state is State.RUNNING or task.approved
+        ]
         paused = "paused" in await self.store.settings()
         free = Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
         return {

@@ -3,6 +3,8 @@
 import asyncio
 import traceback
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import takewhile
 from pathlib import Path
 
 from codefleet.coders.registry import coder as coder_named
@@ -20,6 +22,8 @@ from codefleet.runner.salvage import archive, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
+FIRST_LIMIT_REST_S = 4.0
+LONGEST_LIMIT_REST_S = 60.0
 NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None, lost=False)
 
 
@@ -70,6 +74,9 @@ class Attempt:
         coder = coder_named(self.run.coder)
         self.kept = await custody.adopt(self.folder)
         if self.kept is None:
+            if self._was_lost_too_often():
+                await self._end(Failed(Reason.CRASHED, "its runner went away at every attempt"))
+                return
             await self._prepare()
             if self.stopping:
                 await self._conclude(NEVER_STARTED)
@@ -80,6 +87,9 @@ class Attempt:
         listener = Listener(self.hold, coder, self.kept, self.settings, self.task, self.stop)
         self.heard = listener.heard
         await self._conclude(await listener.listen())
+
+    def _was_lost_too_often(self) -> bool:
+        return self.task.attempts >= (self.task.max_attempts or self.settings.attempts)
 
     async def _prepare(self) -> None:
         """A worktree on the task's branch, seeded, set up, and with the trunk's news merged in."""
@@ -227,10 +237,20 @@ class Attempt:
                 task = await self.fleet.fail(self.run, reason, note, self.settings)
                 if task.state is State.FAILED:
                     await self._leave()
+            case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
+                until = await self._rest_after_limit()
+                await self.fleet.release(self.run, note, until=until, reason=reason)
             case verdict.Released(note, until, reason):
                 await self.fleet.release(self.run, note, until=until, reason=reason)
             case verdict.Asked(asks):
                 await self.fleet.ask(self.run, asks)
+
+    async def _rest_after_limit(self) -> datetime:
+        """A limit that does not say when it ends: longer and longer rests, to a minute."""
+        runs = await self.fleet.store.runs(tasks=[self.task.id])
+        times = sum(1 for _ in takewhile(_was_limited, reversed(runs[:-1])))
+        rest = min(FIRST_LIMIT_REST_S * float(2**times), LONGEST_LIMIT_REST_S)
+        return await self.fleet.store.now() + timedelta(seconds=rest)
 
     async def _leave(self) -> None:
         """The worktree goes back to the pool; the branch has everything."""
@@ -275,6 +295,10 @@ class Attempt:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("a") as file:
             file.write(f"{self.run.id}\n{''.join(traceback.format_exception(surprise))}\n")
+
+
+def _was_limited(run: Run) -> bool:
+    return run.reason is Reason.RATE_LIMIT
 
 
 def _session(earlier: Sequence[Run]) -> str | None:

@@ -37,7 +37,7 @@ async def facts(
     tip, tree, start = (await git("rev-parse", *names)).split()
     fork = (await git.run("merge-base", start, tip)).out.strip() or start
     changes = [*_changes(await git(*DIFF, "--raw", "--numstat", fork, tip))]
-    paths = dict.fromkeys(path for _, each in changes for path in each)
+    paths = sorted({path for _, each in changes for path in each})
     return Evidence(
         base=start,
         tip=tip,

@@ -57,11 +57,12 @@ class Landing:
 
     async def _land(self, task: Task, repo: Repo) -> bool:
         """Land one task; False when it must wait."""
-        settings = self.desk.settings(repo)
         try:
+            settings = self.desk.settings(repo)
             found = await self._try(task, repo, settings)
         except FleetError as trouble:
-            found = trunk.Waits(trouble.problem)
+            await self.fleet.waits(task.id, trouble.problem)
+            return False
         match found:
             case trunk.Landed(commit):
                 await self.fleet.landed(task.id, commit)

@@ -4,9 +4,9 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from codefleet.domain.errors import Stale
+from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Run, Runner, State, Task
 from codefleet.domain.scheduling import Want
@@ -89,7 +89,12 @@ class Loop:
         return max(0, self.agents - len(self._attempts))
 
     async def _drive(self, task: Task, run: Run) -> None:
-        attempt = Attempt(self.desk, task, run, await self.fleet.repo(task.repo))
+        try:
+            attempt = Attempt(self.desk, task, run, await self.fleet.repo(task.repo))
+        except FleetError as bad:  # settings that cannot be read: without them nothing is checked
+            later = await self.fleet.store.now() + timedelta(seconds=LONGEST_WAIT_S)
+            await self.fleet.release(run, bad.problem, until=later)
+            return
         driving = asyncio.create_task(attempt.drive(), name=run.id)
         self._attempts[run.agent] = attempt
         self._driving[run.agent] = driving

@@ -6,6 +6,7 @@ order, so that being killed at any point neither loses work nor leaves a slot th
     hold it  ->  save what is in it  ->  detach, mark clean  ->  wipe  ->  unmark, onto the branch
 """
 
+import asyncio
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -42,7 +43,10 @@ class Listed(NamedTuple):
 
 
 class Pick(NamedTuple):
+    """A slot for a branch that is to stand at `commit`."""
+
     path: Path
+    commit: str
     ready: bool = False
     new: bool = False
 
@@ -73,16 +77,15 @@ class Pool:
         A new branch begins at `start`; an existing one is never moved. The slot stays with the
         caller until `release` or `remove`, or until the process ends and `in_use` leaves it out.
         """
-        commit = await self._begin(branch, start)
         hopeless: set[Path] = set()
         while True:
             async with held(self._lock):
                 busy = {path.resolve() for path in await in_use()} | hopeless
-                pick = await self._pick(branch, commit, busy)
+                pick = await self._pick(branch, start, busy)
             if pick.ready:
                 return pick.path
             try:
-                await self._prepare(pick.path, branch, commit, keep, seed)
+                await self._prepare(pick, branch, keep, seed)
             except BaseException as trouble:
                 slot.let_go(pick.path)
                 if pick.new or not isinstance(trouble, Workspace):
@@ -109,27 +112,30 @@ class Pool:
 
     async def _begin(self, branch: str, start: str) -> str:
         """The commit to check out: the branch's tip, or where the branch will begin."""
-        for name in (f"refs/heads/{branch}", start):
-            if commit := await salvage.commit_at(self._git, name):
-                return commit
+        names = f"refs/heads/{branch}^{{commit}}\n{start}^{{commit}}\n"
+        found = await self._git("cat-file", "--batch-check", stdin=names)
+        for words in map(str.split, found.splitlines()):
+            if words[1:2] == ["commit"]:
+                return words[0]
         raise Workspace(
             f"there is no commit {start!r} in {self._git.folder}",
             hint="a repository needs a first commit, and its trunk must exist",
         )
 
-    async def _pick(self, branch: str, commit: str, busy: Collection[Path]) -> Pick:
+    async def _pick(self, branch: str, start: str, busy: Collection[Path]) -> Pick:
         """Choose a slot and hold it; the caller has the lock."""
-        listed = await self._mend(await self._listed())
+        listed, commit = await asyncio.gather(self._listed(), self._begin(branch, start))
+        listed = await self._mend(listed)
         slots = self._usable(listed)
         self._refuse_if_elsewhere(branch, listed)
         for there in slots:
             if await self._continues(there, branch):
                 slot.hold(there.path, branch)
-                return Pick(there.path, ready=True)
+                return Pick(there.path, commit, ready=True)
         free = [each.path for each in slots if each.path not in busy and not _taken(each.path)]
         path = min(free, key=_tidiest_first) if free else await self._add(commit)
         slot.hold(path, branch)
-        return Pick(path, new=not free)
+        return Pick(path, commit, new=not free)
 
     def _refuse_if_elsewhere(self, branch: str, listed: Sequence[Listed]) -> None:
         for each in listed:
@@ -163,20 +169,27 @@ class Pool:
         return path
 
     async def _prepare(
-        self, path: Path, branch: str, commit: str, keep: Sequence[str], seed: Path | None
+        self, pick: Pick, branch: str, keep: Sequence[str], seed: Path | None
     ) -> None:
+        path = pick.path
         if not slot.is_clean(path):
             await self._vacate(path)
-        await slot.wipe(path, commit, keep)
+        # Side by side, because git waits for the disk when it makes a branch.
+        wiped = slot.wipe(path, pick.commit, keep)
+        made = self._make_branch(branch, pick.commit)
+        for problem in await asyncio.gather(wiped, made, return_exceptions=True):
+            if problem:
+                raise problem
         if seed:
             await sow(seed, path)
-        git = Git(path)
-        ref = f"refs/heads/{branch}"
-        created = await git.run("update-ref", "-m", "fleet: start", ref, commit, "")
-        if created.code and await salvage.commit_at(git, ref) != commit:
-            raise Workspace(f"cannot begin {branch}: {created.err}", hint="did it just move?")
         slot.unmark(path)
-        await git("symbolic-ref", "-m", "fleet: start", "HEAD", ref)
+        await Git(path)("symbolic-ref", "-m", "fleet: start", "HEAD", f"refs/heads/{branch}")
+
+    async def _make_branch(self, branch: str, commit: str) -> None:
+        ref = f"refs/heads/{branch}"
+        created = await self._git.run("update-ref", "-m", "fleet: start", ref, commit, "")
+        if created.code and await salvage.commit_at(self._git, ref) != commit:
+            raise Workspace(f"cannot begin {branch}: {created.err}", hint="did it just move?")
 
     async def _vacate(self, path: Path) -> None:
         """Save everything in a slot, leave its branch, and mark it clean."""

@@ -76,7 +76,7 @@ async def _work(fleet: "Fleet", home: Path) -> None:
     async with watching(home):
         running = asyncio.create_task(loop.run())
         try:
-            async for event in fleet.follow():
+            async for _event in fleet.follow():
                 counts = await fleet.store.counts()
                 if set(counts) <= {"completed", "failed"} or running.done():
                     break

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.config import FILE, sample
+from codefleet.config import FILE
+from codefleet.config_file import sample
 from codefleet.domain.errors import Refused, Workspace
 from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, repo_here, say

@@ -116,31 +116,48 @@ def main(args: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
     if args is not None:
-        raise SystemExit(_run(list(args)))
-    code = _run(None)
+        raise SystemExit(_ended(list(args)))
+    code = _ended(sys.argv[1:])
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)  # taking the interpreter apart would be a fifth of a short command's time
 
 
-def _run(args: list[str] | None) -> int:
+def _ended(args: list[str]) -> int:
+    """Run, and tell every way to end as it should be told."""
     try:
-        code = program.main(args=args, prog_name=_name(), standalone_mode=False)
+        code = _run(args)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return code
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
     except FleetError as error:
         return _tell(error.problem, error.hint, error.exit_code)
     except click.UsageError as error:
-        return _tell(error.format_message(), _usage_hint(error), 2)
+        return _tell(error.format_message(), _usage_hint(error), error.exit_code)
     except click.ClickException as error:
         return _tell(error.format_message(), "", error.exit_code)
     except (click.Abort, KeyboardInterrupt):
+        click.echo(err=True)
         return INTERRUPTED
     except OSError as error:
         return _system_trouble(error)
     except Exception as error:
         return _unexpected(error)
+
+
+def _run(args: list[str]) -> int:
+    """As click would, except that click has its own mind about closed pipes."""
+    name = "codefleet" if Path(sys.argv[0]).name == "codefleet" else "fleet"
+    wanted = f"_{name.upper()}_COMPLETE"
+    if wanted in os.environ:
+        from click.shell_completion import shell_complete  # here, because only shells ask for it
+
+        return shell_complete(program, {}, name, wanted, os.environ[wanted])
+    with program.make_context(name, args) as ctx:
+        program.invoke(ctx)
+    return 0
 
 
 def _tell(problem: str, hint: str, code: int) -> int:
@@ -150,11 +167,6 @@ def _tell(problem: str, hint: str, code: int) -> int:
     if hint:
         click.echo(f"{click.style('hint:', fg='cyan')}  {text.clean_lines(hint)}", err=True)
     return code
-
-
-def _name() -> str:
-    called = Path(sys.argv[0]).name
-    return called if called == "codefleet" else "fleet"
 
 
 def _usage_hint(error: click.UsageError) -> str:

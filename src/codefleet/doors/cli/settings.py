@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from codefleet.config import FILE, KEYS, Config, load, set_value, toml
+from codefleet.config import FILE, KEYS, Config, load, toml
+from codefleet.config_file import set_value
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option, repo_here, say

@@ -140,6 +140,4 @@ def settles(item: InboxItem) -> str:
 def _plain(it: object) -> object:
     if isinstance(it, Noun):
         return it.model_dump(mode="json")
-    if isinstance(it, Hold):
-        return it._asdict()
     raise TypeError(f"{type(it).__name__} is not a noun")

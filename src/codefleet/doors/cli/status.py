@@ -37,10 +37,8 @@ def draw(now: Status) -> Iterator[str]:
 
 
 def _counts(now: Status) -> str:
-    ready = now.counts.get("pending", 0) - now.counts.get("blocked", 0)
-    counts = {**now.counts, "pending": ready, "blocked": now.counts.get("blocked", 0)}
-    order = ["running", "pending", "blocked", *(s.value for s in State if s not in ("running",))]
-    words = [f"{counts[name]:,} {name}" for name in dict.fromkeys(order) if counts.get(name)]
+    order = ["running", "pending", "blocked", *(state.value for state in State)]
+    words = (f"{now.counts[name]:,} {name}" for name in dict.fromkeys(order) if name in now.counts)
     return ", ".join(words)
 
 
@@ -88,6 +86,7 @@ def _waiting(now: Status) -> Iterator[str]:
         return
     holds = {w.task.id: Hold(Why(w.why), w.text, w.behind) for w in now.waiting}
     yield from ("", show.tasks(tasks[:SHOWN], holds))
-    left = now.counts.get("pending", 0) + len(landing) - SHOWN
+    pending = now.counts.get("pending", 0) + now.counts.get("blocked", 0)
+    left = len(landing) + pending - SHOWN
     if left > 0:
         yield click.style(f"and {left:,} more; `fleet list` shows them", dim=True)

@@ -117,6 +117,6 @@ def show_(task: str, as_json: bool) -> None:
 
     page = call(lambda fleet: task_page.read(fleet, task))
     if as_json:
-        show.data(page._asdict())
+        show.data(page._asdict() | {"hold": page.hold and page.hold._asdict()})
     else:
         click.echo(task_page.draw(page))

@@ -61,8 +61,10 @@ class Bell:
     async def _rung(self, within: float) -> None:
         ring: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(ring)
-        await asyncio.wait([ring], timeout=within)
-        self._waiting.discard(ring)
+        try:
+            await asyncio.wait([ring], timeout=within)
+        finally:
+            self._waiting.discard(ring)
 
     def _wake(self) -> None:
         for ring in self._waiting:

@@ -1,6 +1,6 @@
 """Claiming: which tasks go to which seats, decided and stored inside one transaction."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 
@@ -9,7 +9,7 @@ from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Run, Task, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.store.sqlite import rows, steps, tasks
-from codefleet.store.sqlite.database import Database, Values
+from codefleet.store.sqlite.database import Database
 
 
 def claim(
@@ -34,9 +34,20 @@ class _Choice:
         self.lost: dict[TaskId, Run] = {}
         self._database = database
         self._free = {seat.agent: seat for seat in seats}
-        self._want = want
         self._now = now
-        self._values = _values(seats, want, now)
+        lists = {
+            "seats": [seat.agent for seat in seats],
+            "coders": want.coders,
+            "repos": want.repos,
+            "labels": want.labels,
+        }
+        asked = {name: rows.listed(values) for name, values in lists.items() if values}
+        self._values = {**asked, "task": want.task, "now": rows.instant(now), "limit": -1}
+        self._filters = [f"for_{name}" for name in asked]
+        self._heads = ("expired", "ready")
+        if want.task:
+            self._filters.append("for_task")
+            self._heads = ("expired", "ready_one")
 
     def made(self) -> list[tuple[Task, Seat]]:
         """Assigned tasks take their seats while choosing; the rest share what is left."""
@@ -49,13 +60,15 @@ class _Choice:
                 chosen.append(task)
                 if task.assignee:
                     assigned[task.id] = self._free.pop(task.assignee)
+                if len(chosen) == seats:
+                    break  # before one more candidate is read in vain
         left = iter(self._free.values())
         return [(task, assigned.get(task.id) or next(left)) for task in chosen]
 
     def _candidates(self) -> Generator[Task, None, None]:
-        filters = (*_filters(self._want), "most_urgent_first")
-        for head in ("expired", "ready_one" if self._want.task else "ready"):
-            found = self._database.run_joined((head, *filters), self._values)
+        for head in self._heads:
+            names = (head, *self._filters, "most_urgent_first")
+            found = self._database.run_joined(names, self._values)
             with closing(found):  # a statement left open would see the changes made below
                 for body, needs, lost in found:
                     task = rows.task(body, needs)
@@ -64,30 +77,6 @@ class _Choice:
                     if lost:
                         self.lost[task.id] = Run.model_validate_json(lost)
                     yield task
-
-
-def _filters(want: Want) -> Iterator[str]:
-    yield "for_seats"
-    if want.coders:
-        yield "for_coders"
-    if want.repos:
-        yield "for_repos"
-    if want.labels:
-        yield "for_labels"
-    if want.task:
-        yield "for_task"
-
-
-def _values(seats: Sequence[Seat], want: Want, now: datetime) -> Values:
-    return {
-        "now": rows.instant(now),
-        "agents": rows.listed(seat.agent for seat in seats),
-        "coders": rows.listed(want.coders),
-        "repos": rows.listed(want.repos),
-        "labels": rows.listed(want.labels),
-        "task": want.task,
-        "limit": -1,
-    }
 
 
 def _stored(database: Database, claim: Claim) -> Claim:

@@ -90,8 +90,9 @@ class Commits:
 
     def _committed(self, asked: list[_Asked]) -> list[_Answer]:
         try:
-            answers = [self._done(one) for one in asked]
-            self._connection.execute("COMMIT")
+            answers = [self._done(one, is_alone=len(asked) == 1) for one in asked]
+            if self._connection.in_transaction:  # a refused step that was alone has ended it
+                self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
             trouble = explained(error, self._database.path)
@@ -100,16 +101,17 @@ class Commits:
             self._announce()
         return answers
 
-    def _done(self, asked: _Asked) -> _Answer:
-        """Do one step behind a savepoint: a refused one leaves no trace and harms no other."""
+    def _done(self, asked: _Asked, *, is_alone: bool) -> _Answer:
+        """Do one step; a refused one leaves no trace and harms no other."""
         before = self._connection.total_changes
-        self._connection.execute("SAVEPOINT step")
+        if not is_alone:
+            self._connection.execute("SAVEPOINT step")
         try:
             result = asked.step()
         except Exception as error:
             if not self._connection.in_transaction:  # SQLite gave up all of it: a full disk
                 raise
-            self._connection.execute("ROLLBACK TO step")
+            self._connection.execute("ROLLBACK" if is_alone else "ROLLBACK TO step")
             return _Answer(asked.answer, error=self._told(error))
         has_written = self._connection.total_changes != before
         return _Answer(asked.answer, result=result, has_written=has_written)

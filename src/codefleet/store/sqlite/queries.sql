@@ -162,7 +162,7 @@ WHERE task.id = :task AND task.state = 'pending' AND task.unmet = 0 AND task.pau
 
 -- name: for_seats
 -- A task with an assignee goes to that seat only.
-AND (task.assignee IS NULL OR task.assignee IN (SELECT value FROM json_each(:agents)))
+AND (task.assignee IS NULL OR task.assignee IN (SELECT value FROM json_each(:seats)))
 
 -- name: for_coders
 -- A task that names no coder is for any.
@@ -184,10 +184,12 @@ AND NOT EXISTS (
 AND task.id = :task
 
 -- name: busy
--- What runs now and holds files: only these can be in the way of a scoped task.
+-- What holds files: what runs now, and what is about to land. Who starts in between would start from
+-- a trunk without that work and collide with it.
 SELECT task.body, '[]' FROM tasks AS task INDEXED BY tasks_busy
-JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
-WHERE task.state = 'running' AND task.scoped AND run.lease_until > :now;
+LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
+WHERE task.state IN ('running', 'review') AND task.scoped
+    AND (run.lease_until > :now OR (task.state = 'review' AND task.approved));
 
 -- name: next_start
 -- The moments at which time alone changes what may be claimed: a rest or a lease ends.
@@ -259,10 +261,10 @@ SELECT task FROM needs WHERE need = :id ORDER BY task;
 SELECT id FROM tasks WHERE id >= :prefix AND id < :end ORDER BY id LIMIT 3;
 
 -- name: counts
--- Grouped in the order of an index, so that no row of the table is read.
-SELECT state, unmet > 0, sum(many) FROM (
-    SELECT state, unmet, count(*) AS many FROM tasks GROUP BY state, unmet
-) GROUP BY state, unmet > 0;
+-- Grouped in the order of an index first, so that no row of the table is read.
+SELECT CASE WHEN state = 'pending' AND unmet > 0 THEN 'blocked' ELSE state END, sum(many)
+FROM (SELECT state, unmet, count(*) AS many FROM tasks GROUP BY state, unmet)
+GROUP BY 1;
 
 -- name: runs
 -- The head of every reading of runs; filters and an order follow.

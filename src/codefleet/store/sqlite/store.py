@@ -117,11 +117,7 @@ class SqliteStore:
         return [name for (name,) in found]
 
     async def counts(self) -> Mapping[str, int]:
-        found = await self._rows("counts")
-        return {
-            "blocked" if state == "pending" and is_unmet else state: many
-            for state, is_unmet, many in found
-        }
+        return dict(await self._rows("counts"))
 
     async def runs(
         self,

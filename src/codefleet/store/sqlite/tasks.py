@@ -33,9 +33,8 @@ def save(database: Database, tasks: Sequence[Task]) -> None:
         _check_changed_needs(database, changed)
     for task in tasks:
         save_one(database, task)
-    database.run_many("drop_needs", ({"task": task.id} for task in changed))
-    _add_edges(database, changed)
-    database.run_many("recount", ({"id": task.id} for task in changed))
+    if changed:
+        _replace_edges(database, changed)
 
 
 def save_one(database: Database, task: Task) -> None:
@@ -95,6 +94,12 @@ def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
 
 def _needs(database: Database, task: Task) -> set[str]:
     return {need for (need,) in database.run("needs_of", {"task": task.id})}
+
+
+def _replace_edges(database: Database, tasks: Sequence[Task]) -> None:
+    database.run_many("drop_needs", ({"task": task.id} for task in tasks))
+    _add_edges(database, tasks)
+    database.run_many("recount", ({"id": task.id} for task in tasks))
 
 
 def _row(task: Task, states: Mapping[str, State]) -> dict[str, str | int]:

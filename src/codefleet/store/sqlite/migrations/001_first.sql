@@ -8,6 +8,7 @@ CREATE TABLE tasks (
     state      TEXT GENERATED ALWAYS AS (json_extract(body, '$.state')) STORED,
     priority   INTEGER GENERATED ALWAYS AS (json_extract(body, '$.priority')) STORED,
     paused     INTEGER GENERATED ALWAYS AS (json_extract(body, '$.paused')) STORED,
+    approved   INTEGER GENERATED ALWAYS AS (json_extract(body, '$.approved')) STORED,
     not_before TEXT GENERATED ALWAYS AS (json_extract(body, '$.not_before')) STORED,
     repo       TEXT GENERATED ALWAYS AS (json_extract(body, '$.repo')) STORED,
     coder      TEXT GENERATED ALWAYS AS (json_extract(body, '$.coder')) STORED,
@@ -23,7 +24,7 @@ CREATE INDEX tasks_ready ON tasks (priority DESC, place, not_before, repo, coder
     WHERE state = 'pending' AND unmet = 0 AND paused = 0;
 CREATE INDEX tasks_resting ON tasks (not_before)
     WHERE state = 'pending' AND unmet = 0 AND paused = 0 AND not_before IS NOT NULL;
-CREATE INDEX tasks_busy ON tasks (place) WHERE state = 'running' AND scoped;
+CREATE INDEX tasks_busy ON tasks (place) WHERE state IN ('running', 'review') AND scoped;
 CREATE INDEX tasks_by_state ON tasks (state, unmet);
 
 CREATE TABLE needs (

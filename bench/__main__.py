@@ -1,0 +1,32 @@
+"""Measure: `python -m bench [PART ...] [--quick]` prints ours beside raw, and the ratio."""
+
+import argparse
+from importlib import import_module
+
+from bench.row import Row
+
+PARTS = ("store", "worktree")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="small sizes, rough numbers")
+    asked = parser.parse_args()
+    for part in asked.parts:
+        if part not in PARTS:
+            parser.error(f"{part} is no part; there are: {', '.join(PARTS)}")
+    print(f"{'':58} {'ours':>12} {'raw':>12} {'ratio':>7} {'goal':>6}")
+    for part in asked.parts or PARTS:
+        for row in import_module(f"bench.{part}").measure(asked.quick):
+            print(_line(row), flush=True)
+
+
+def _line(row: Row) -> str:
+    ours, raw = (f"{value:,.1f} {row.unit}" for value in (row.ours, row.raw))
+    goal = "" if row.goal is None else f"{row.goal:g}"
+    return f"{row.name:58} {ours:>12} {raw:>12} {row.ours / row.raw:>7.2f} {goal:>6}"
+
+
+if __name__ == "__main__":
+    main()

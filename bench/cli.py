@@ -1,0 +1,60 @@
+"""How long a user waits: commands from a cold start beside the bare libraries they stand on."""
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from bench.row import Row
+from codefleet.domain.model import Draft
+from codefleet.wiring import open_fleet
+
+ROUNDS = 10
+BATCH = 1_000
+LIBRARIES = "import asyncio, sqlite3, click, pydantic; pydantic.BaseModel, pydantic.AwareDatetime"
+COMMANDS = ("status", "list")
+
+
+def measure(quick: bool) -> list[Row]:
+    """Each command in a full store, turn about with an interpreter that only loads libraries."""
+    tasks = 1_000 if quick else 10_000
+    with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
+        asyncio.run(_fill(Path(folder), tasks))
+        return [_row(Path(folder), command, tasks) for command in COMMANDS]
+
+
+async def _fill(home: Path, tasks: int) -> None:
+    """A queue in which every second task waits for the one before it."""
+    async with open_fleet(home, create=True) as fleet:
+        await fleet.register("/bench", "main", None)
+        for start in range(0, tasks, BATCH):
+            await fleet.add([_draft(number) for number in range(start, start + BATCH)])
+
+
+def _draft(number: int) -> Draft:
+    return Draft(
+        name=f"n{number}",
+        title=f"Extract part {number} of the mailer",
+        prompt="Move it into a module of its own and cover it with tests.",
+        priority=1 + number % 5,
+        needs=(f"n{number - 1}",) if number % 2 else (),
+    )
+
+
+def _row(home: Path, command: str, tasks: int) -> Row:
+    ours, raw = [], []
+    for _ in range(ROUNDS):
+        ours.append(_milliseconds(["-m", "codefleet", "--home", str(home), command]))
+        raw.append(_milliseconds(["-c", LIBRARIES]))
+    name = f"fleet {command} from cold, {tasks:,} tasks (goal: below 200 ms)"
+    return Row(name, median(ours), median(raw), "ms", None)
+
+
+def _milliseconds(args: Sequence[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, *args], check=True, capture_output=True)
+    return (time.perf_counter() - start) * 1000

@@ -1,0 +1,94 @@
+"""The tightest loop over SQLite that keeps the same promise, to measure the store against.
+
+It is durable (WAL, the same `synchronous`), a claim is atomic and gives a fence and a lease, a
+completion is fenced and unblocks what waited, and each step writes its event in the same
+transaction. It has no runs, no scopes, no filters, no versions and checks no input; a task is a
+row with an integer for its id, and nothing is parsed.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+SCHEMA = """
+CREATE TABLE tasks (
+    id INTEGER PRIMARY KEY, body TEXT NOT NULL, state TEXT NOT NULL, priority INTEGER NOT NULL,
+    unmet INTEGER NOT NULL, fence INTEGER NOT NULL DEFAULT 0, lease_until TEXT
+);
+CREATE INDEX ready ON tasks (priority DESC, id) WHERE state = 'pending' AND unmet = 0;
+CREATE INDEX states ON tasks (state, unmet);
+CREATE TABLE needs (
+    task INTEGER NOT NULL, need INTEGER NOT NULL, PRIMARY KEY (task, need)
+) WITHOUT ROWID;
+CREATE INDEX needed ON needs (need, task);
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, task INTEGER, kind TEXT NOT NULL, body TEXT NOT NULL
+);
+CREATE INDEX told ON events (task, seq);
+"""
+ADD = "INSERT INTO tasks (id, body, state, priority, unmet) VALUES (?, ?, 'pending', 3, ?)"
+NEED = "INSERT INTO needs (task, need) VALUES (?, ?)"
+CLAIM = """
+UPDATE tasks SET state = 'running', fence = fence + 1, lease_until = ? WHERE id IN (
+    SELECT id FROM tasks INDEXED BY ready WHERE state = 'pending' AND unmet = 0
+    ORDER BY priority DESC, id LIMIT ?
+) RETURNING id, fence, body
+"""
+COMPLETE = "UPDATE tasks SET state = 'completed' WHERE id = ? AND fence = ? AND state = 'running'"
+UNBLOCK = "UPDATE tasks SET unmet = unmet - 1 WHERE id IN (SELECT task FROM needs WHERE need = ?)"
+TELL = "INSERT INTO events (task, kind, body) VALUES (?, ?, ?)"
+COUNT = "SELECT state, unmet > 0, count(*) FROM tasks GROUP BY state, unmet"
+
+Claimed = tuple[int, int, str]
+
+
+class RawQueue:
+    """A queue by hand."""
+
+    def __init__(self, path: Path, durability: str, body: str) -> None:
+        self.connection = sqlite3.connect(path, isolation_level=None)
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute(f"PRAGMA synchronous = {durability}")
+        self.connection.executescript(SCHEMA)
+        self.body = body
+
+    def add(self, tasks: Iterable[int], needs: Sequence[tuple[int, int]] = ()) -> None:
+        run = self.connection.execute
+        unmet: dict[int, int] = {}
+        for task, _ in needs:
+            unmet[task] = unmet.get(task, 0) + 1
+        run("BEGIN IMMEDIATE")
+        rows = [(task, self.body, unmet.get(task, 0)) for task in tasks]
+        self.connection.executemany(ADD, rows)
+        self.connection.executemany(NEED, needs)
+        self.connection.executemany(TELL, [(row[0], "added", "{}") for row in rows])
+        run("COMMIT")
+
+    def claim(self, many: int = 1) -> list[Claimed]:
+        run = self.connection.execute
+        run("BEGIN IMMEDIATE")
+        claimed: list[Claimed] = run(CLAIM, ("2026-01-01T00:00:00", many)).fetchall()
+        for task, _, _ in claimed:
+            run(TELL, (task, "started", "{}"))
+        run("COMMIT")
+        return claimed
+
+    def complete(self, claimed: Iterable[Claimed]) -> None:
+        run = self.connection.execute
+        run("BEGIN IMMEDIATE")
+        for task, fence, _ in claimed:
+            if run(COMPLETE, (task, fence)).rowcount:
+                run(UNBLOCK, (task,))
+                run(TELL, (task, "completed", "{}"))
+        run("COMMIT")
+
+    def tell(self, many: int) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.executemany(TELL, [(1, "said", self.body)] * many)
+        self.connection.execute("COMMIT")
+
+    def counts(self) -> list[tuple[str, int, int]]:
+        return self.connection.execute(COUNT).fetchall()
+
+    def close(self) -> None:
+        self.connection.close()

@@ -1,0 +1,84 @@
+"""Writing a `fleet.toml`: a new one for a new home, or one key of an old one."""
+
+import os
+from pathlib import Path
+from typing import Any, get_origin
+
+from codefleet.config import (
+    KEYS,
+    Config,
+    check,
+    file_layer,
+    parsed,
+    read,
+    repo_tables,
+    toml,
+    unknown,
+    value_of,
+)
+from codefleet.domain.errors import BadConfig
+
+
+def set_value(path: Path, key: str, text: str, *, in_repo: bool = False) -> None:
+    """Set one key in a file, its comments kept; an empty text takes the key out again."""
+    import tomlkit  # here, because only this verb writes
+
+    file_layer(path, in_repo=in_repo)  # a file that is broken already is not made worse
+    document = tomlkit.parse(read(path))
+    parts = _split(key)
+    table: Any = document
+    for part in parts[:-1]:
+        table = table.setdefault(part, tomlkit.table(is_super_table=part in ("coders", "repos")))
+    if text:
+        table[parts[-1]] = parsed(text) if parts[0] == "coders" else value_of(parts[-1], text)
+    else:
+        table.pop(parts[-1], None)
+    written = tomlkit.dumps(document)
+    layer = file_layer(path, in_repo=in_repo, text=written)
+    check(layer)
+    for each in repo_tables(layer):
+        check(each)
+    _replace(path, written)
+
+
+def sample() -> str:
+    """A file of commented defaults, for a new home."""
+    lines = ["# The settings of this fleet. Take away a `#` to change one.", ""]
+    for key, field in Config.model_fields.items():
+        if get_origin(field.annotation) is not dict:
+            value = "..." if field.default is None else toml(field.default)
+            lines += [f"# {field.description}", f"# {key} = {value}", ""]
+    return "\n".join(lines)
+
+
+def _split(key: str) -> list[str]:
+    """A dotted key as its parts; only the tables of coders and repos have parts."""
+    parts = key.split(".")
+    if parts[0] not in KEYS:
+        raise unknown(parts[0])
+    kind = Config.model_fields[parts[0]].annotation
+    if len(parts) != (3 if get_origin(kind) is dict else 1) or not all(parts):
+        raise BadConfig(
+            f"{key!r} is not the name of one setting",
+            hint="settings are like agents, coders.command.argv or repos.shop.landing",
+        )
+    if parts[0] == "repos" and parts[2] not in KEYS:
+        raise unknown(parts[2])
+    return parts
+
+
+def _replace(path: Path, text: str) -> None:
+    """All of the new file or all of the old one, also when the power goes."""
+    target = path.resolve()  # a link stays a link
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}.{os.getpid()}")
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except OSError as wrong:
+        raise BadConfig(
+            f"cannot write {path}: {wrong.strerror}", hint="may you write there?"
+        ) from wrong

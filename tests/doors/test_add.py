@@ -1,0 +1,185 @@
+"""`fleet add`: words become a task, a file becomes many or none."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.doors.conftest import Cli, program
+from tests.gitrepo import SampleRepo, make_repo
+
+
+def added(fleet: Cli, *args: str) -> str:
+    result = fleet("add", "-q", *args)
+    assert result.code == 0, result.err
+    return result.out.strip()
+
+
+def shown(fleet: Cli, task: str) -> dict[str, object]:
+    task_: dict[str, object] = json.loads(fleet("show", task, "--json").out)["task"]
+    return task_
+
+
+def test_adding_prints_the_id_and_the_title(fleet: Cli) -> None:
+    result = fleet("add", "Extract the mailer")
+    task, title = result.out.strip().split("  ", 1)
+    assert title == "Extract the mailer"
+    assert shown(fleet, task)["state"] == "pending"
+
+
+def test_every_option_becomes_a_field(fleet: Cli) -> None:
+    first = added(fleet, "First")
+    options = (
+        *("-d", "All of it", "--priority", "5", "--label", "b", "--label", "a"),
+        *("--scope", "src/mail/**", "--needs", first[:5], "--check", "make test"),
+        *("--coder", "command", "--model", "large", "--budget", "2.5", "--budget-tokens", "1000"),
+        *("--not-before", "2199-01-02 03:04", "--attempts", "7", "--timeout", "60"),
+        *("--assign", "agent-1"),
+    )
+    task = shown(fleet, added(fleet, "Second", *options))
+    expected = {
+        "prompt": "All of it",
+        "priority": 5,
+        "labels": ["a", "b"],
+        "scope": ["src/mail/**"],
+        "needs": [first],
+        "checks": ["make test"],
+        "coder": "command",
+        "model": "large",
+        "budget": {"usd": 2.5, "tokens": 1000},
+        "max_attempts": 7,
+        "timeout_s": 60.0,
+        "assignee": "agent-1",
+        "repo": "shop",
+    }
+    assert {field: task[field] for field in expected} == expected
+    moment = datetime.fromisoformat(str(task["not_before"]))
+    assert moment == datetime(2199, 1, 2, 3, 4).astimezone()
+
+
+def test_a_span_from_now_is_a_moment(fleet: Cli) -> None:
+    before = datetime.now(UTC)
+    task = shown(fleet, added(fleet, "Later", "--not-before", "+2h"))
+    moment = datetime.fromisoformat(str(task["not_before"]))
+    assert timedelta(hours=2) <= moment - before < timedelta(hours=3)
+
+
+def test_a_moment_that_is_none_is_refused(fleet: Cli) -> None:
+    result = fleet("add", "Later", "--not-before", "soon")
+    assert (result.code, result.out) == (2, "")
+    assert "'soon' is not a moment" in result.err
+
+
+def test_a_description_comes_from_standard_input(fleet: Cli) -> None:
+    task = program("add", "-q", "Long", "-d", "-", stdin="many\nlines\n").out.strip()
+    assert shown(fleet, task)["prompt"] == "many\nlines\n"
+
+
+def test_json_prints_the_noun(fleet: Cli) -> None:
+    task = json.loads(fleet("add", "Extract", "--json").out)
+    assert (task["title"], task["state"]) == ("Extract", "pending")
+
+
+def test_a_repository_can_be_named_by_its_path_or_by_its_name(fleet: Cli, tmp_path: Path) -> None:
+    make_repo(tmp_path / "other")
+    assert shown(fleet, added(fleet, "A", "--repo", str(tmp_path / "other")))["repo"] == "other"
+    assert shown(fleet, added(fleet, "B", "--repo", "other"))["repo"] == "other"
+
+
+def test_outside_of_any_repository_the_only_known_one_is_meant(
+    fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shown(fleet, added(fleet, "A"))["repo"] == "shop"
+
+
+def test_a_similar_open_task_is_pointed_out(fleet: Cli) -> None:
+    task = added(fleet, "Extract the mailer")
+    result = fleet("add", "Extract mailer")
+    assert result.code == 0
+    assert f"note: similar to {task}" in result.err
+
+
+def test_a_scope_that_matches_nothing_is_a_warning_and_strictly_an_error(fleet: Cli) -> None:
+    warned = fleet("add", "Mail", "--scope", "src/mal/**")
+    assert warned.code == 0
+    assert "warning: the scope 'src/mal/**' matches no file in shop now" in warned.err
+    refused = fleet("add", "Other", "--scope", "src/mal/**", "--strict")
+    assert (refused.code, refused.out) == (2, "")
+    assert "warning" not in fleet("add", "Fine", "--scope", "src/mail/**").err
+
+
+def test_a_title_or_a_file_is_needed_and_not_both(fleet: Cli) -> None:
+    assert fleet("add").code == 2
+    assert fleet("add", "A", "--file", "x.yaml").code == 2
+
+
+YAML = """\
+- name: extract
+  title: Extract the mailer
+  scope: [src/mail/**]
+- title: Cover it with tests
+  needs: [extract]
+  not_before: 2199-01-02 03:04:05
+"""
+
+
+def test_a_file_of_tasks_is_added_with_needs_by_name(fleet: Cli, repo: SampleRepo) -> None:
+    file = repo.write("tasks.yaml", YAML)
+    tasks = json.loads(fleet("add", "--file", str(file), "--json").out)
+    assert [task["title"] for task in tasks] == ["Extract the mailer", "Cover it with tests"]
+    assert tasks[1]["needs"] == [tasks[0]["id"]]
+
+
+def test_a_file_may_need_tasks_that_exist_already(fleet: Cli, repo: SampleRepo) -> None:
+    first = added(fleet, "First")
+    file = repo.write("tasks.json", json.dumps({"tasks": [{"title": "Next", "needs": [first]}]}))
+    tasks = json.loads(fleet("add", "--file", str(file), "--json").out)
+    assert tasks[0]["needs"] == [first]
+
+
+def test_tasks_come_from_standard_input_as_yaml_or_json(fleet: Cli) -> None:
+    assert program("add", "--file", "-", stdin=YAML).code == 0
+    assert program("add", "--file", "-", stdin='[{"title": "One"}]').code == 0
+    assert len(json.loads(fleet("list", "--json").out)) == 3
+
+
+BAD_FILES = {
+    "a.yaml": ("- title: [\n", "line 2"),
+    "b.json": ("[{]", "line 1"),
+    "c.yaml": ("hello", "holds no tasks"),
+    "d.yaml": ("- just words", "entry 1 is not a task"),
+    "e.yaml": ("- title: A\n- titel: B", "entry 2: a task has no field 'titel'"),
+    "f.yaml": ("- title: A\n  description: B", "did you mean prompt?"),
+    "g.yaml": ("- title: A\n- title: B\n  priority: 9", "entry 2 (B): priority"),
+    "h.yaml": ("- title: A\n- {title: B, needs: [C]}", "entry 2 (B): needs C, which is no task"),
+    "i.yaml": ("- {name: a, title: A, needs: [b]}\n- {name: b, title: B, needs: [a]}", "wait"),
+    "j.yaml": ("- {name: a, title: A}\n- {name: a, title: B}", "two tasks are named a"),
+    "k.yaml": ("- {title: A, not_before: soon}", "entry 1 (A): 'soon' is not a moment"),
+    "l.yaml": ("- {title: A, scope: ['../x']}", "not a file scope"),
+    "m.yaml": ("", "holds no tasks"),
+    "n.yaml": ("- title: !!python/object/apply:os.system [ls]", "not YAML"),
+    "o.yaml": ("- title: \x1b[31m", "not YAML"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_names_the_entry_and_adds_nothing(
+    fleet: Cli, repo: SampleRepo, name: str
+) -> None:
+    content, complaint = BAD_FILES[name]
+    file = repo.write(name, content)
+    result = fleet("add", "--file", str(file))
+    assert result.code in (2, 3)
+    assert complaint in result.err
+    assert "hint:" in result.err
+    assert json.loads(fleet("list", "--json").out) == []
+
+
+def test_an_unreadable_file_is_told(fleet: Cli, tmp_path: Path) -> None:
+    (tmp_path / "raw.yaml").write_bytes(b"- title: \xff\xfe")
+    for name in ("nowhere.yaml", str(tmp_path), str(tmp_path / "raw.yaml")):
+        result = fleet("add", "--file", name)
+        assert result.code == 2
+        assert result.err.startswith("error: ")

@@ -1,0 +1,120 @@
+"""The home: init, doctor, export, import, reset, gc."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.doors.conftest import Cli, program
+from tests.doors.test_add import added
+from tests.gitrepo import SampleRepo
+
+
+def test_init_makes_a_home_and_can_be_called_again(cli: Cli, repo: SampleRepo, home: Path) -> None:
+    first = cli("init")
+    assert first.code == 0
+    assert f"made the fleet's home {home}" in first.err
+    assert "shop is a repo of this fleet" in first.err
+    (home / "fleet.toml").write_text("agents = 7\n")
+    again = cli("init")
+    assert again.code == 0
+    assert "found" in again.err
+    assert (home / "fleet.toml").read_text() == "agents = 7\n"
+    assert home.stat().st_mode & 0o077 == 0
+
+
+def test_init_outside_of_a_repository_says_what_is_missing(cli: Cli) -> None:
+    result = cli("init")
+    assert result.code == 0
+    assert "no git repository" in result.err
+
+
+def test_init_in_a_subfolder_finds_the_root(
+    cli: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repo.path / "src" / "mail")
+    assert f"{repo.path}, trunk main" in cli("init").err
+
+
+def test_a_home_named_by_the_option_is_used(cli: Cli, repo: SampleRepo, tmp_path: Path) -> None:
+    other = tmp_path / "other home"
+    assert cli("--home", str(other), "init").code == 0
+    assert (other / "fleet.toml").exists()
+    assert cli("--home", str(other), "status").code == 0
+
+
+def test_a_healthy_fleet_passes_the_doctor(fleet: Cli) -> None:
+    result = fleet("doctor")
+    assert result.code == 0, result.out
+    assert "mend" not in result.out
+    findings = json.loads(fleet("doctor", "--json").out)
+    assert {"git", "SQLite", "Python"} <= {finding["what"].split()[0] for finding in findings}
+
+
+def test_the_doctor_says_what_to_mend(
+    fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEET_AGNETS", "3")
+    fleet("config", "set", "coder", "nobody")
+    fleet("config", "set", "coders.command.argv", '["no-such-program-here"]')
+    repo.path.rename(repo.path.with_name("moved"))
+    monkeypatch.chdir(home)
+    result = fleet("doctor")
+    assert result.code == 1
+    for finding in (
+        "the coder nobody is not installed",
+        "no-such-program-here",
+        "was it moved?",
+        "did you mean FLEET_AGENTS?",
+    ):
+        assert finding in result.out
+
+
+@pytest.mark.parametrize("file", ["fleet.toml", "fleet.db"])
+def test_the_doctor_survives_what_is_broken(fleet: Cli, home: Path, file: str) -> None:
+    (home / file).write_bytes(b"[[[ neither settings nor a store" * 50)
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "mend" in result.out
+
+
+def test_the_doctor_sends_a_newcomer_to_init(cli: Cli) -> None:
+    result = cli("doctor")
+    assert result.code == 1
+    assert "fleet init" in result.out
+
+
+def test_an_export_can_be_imported_into_an_empty_fleet(fleet: Cli, tmp_path: Path) -> None:
+    first = added(fleet, "First", "-d", "日本\n🚀")
+    added(fleet, "Second", "--needs", first)
+    file = tmp_path / "fleet.jsonl"
+    assert fleet("export", str(file)).code == 0
+    before = fleet("list", "--all", "--json").out
+    other = str(tmp_path / "other")
+    assert fleet("--home", other, "import", str(file)).code == 0
+    assert fleet("--home", other, "list", "--all", "--json").out == before
+    assert fleet("--home", other, "log", "--json").out == fleet("log", "--json").out
+    assert fleet("export", "-").out == file.read_text()
+
+
+def test_an_export_overwrites_nothing(fleet: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert fleet("export", str(tmp_path / "file")).code == 4
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("line", ["words", "{}", '{"kind": "task", "body": {"id": 3}}', "[1]"])
+def test_an_import_of_something_else_is_refused_and_changes_nothing(fleet: Cli, line: str) -> None:
+    result = program("import", "-", stdin=line + "\n")
+    assert result.code in (2, 4)
+    assert "Traceback" not in result.err
+    assert result.err.startswith("error: ")
+    assert json.loads(fleet("list", "--json").out) == []
+
+
+def test_reset_forgets_all_only_after_a_clear_yes(fleet: Cli) -> None:
+    added(fleet, "First")
+    assert fleet("reset").code == 4
+    assert len(json.loads(fleet("list", "--json").out)) == 1
+    assert fleet("reset", "--yes").code == 0
+    assert json.loads(fleet("list", "--all", "--json").out) == []

@@ -1,0 +1,143 @@
+"""`fleet run`, and what can be seen of its work: log, show, diff, inbox, answer, land, gc."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.doors.conftest import Cli
+from tests.doors.test_add import added, shown
+from tests.doors.test_program import START, _on_a_terminal
+from tests.gitrepo import SampleRepo
+
+
+def script(*steps: str) -> str:
+    return "\n".join(["```fleet", *steps, "```"])
+
+
+def work(fleet: Cli) -> str:
+    result = fleet("run", "--until-idle", "--agents", "2")
+    assert result.code == 0, result.err
+    return result.out
+
+
+def test_a_task_is_worked_landed_and_can_be_looked_at(fleet: Cli, repo: SampleRepo) -> None:
+    steps = script("say Writing", "write src/mail/new.py 'y = 2'", "usage input=5 cost=0.25")
+    task = added(fleet, "Write it", "-d", steps, "--check", "test -f src/mail/new.py")
+    lines = work(fleet)
+    assert "run.started" in lines
+    assert "task.completed" in lines
+    assert shown(fleet, task)["state"] == "completed"
+    assert repo.read("main", "src/mail/new.py") == "y = 2\n"
+    page = fleet("show", task).out
+    assert "check passed" in page
+    assert "src/mail/new.py" in page
+    assert "$0.25" in page
+    assert "+y = 2" in fleet("diff", task).out
+    assert "1 file changed" in fleet("diff", task, "--stat").out
+    changes = json.loads(fleet("diff", task, "--json").out)
+    assert [change["path"] for change in changes] == ["src/mail/new.py"]
+    assert "$0.25" in fleet("status").out
+
+
+def test_the_log_goes_on_from_where_a_reader_stopped(fleet: Cli) -> None:
+    added(fleet, "First")
+    second = added(fleet, "Second")
+    events = [json.loads(line) for line in fleet("log", "--json").out.splitlines()]
+    assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
+    last = fleet("log", "--json", "--since", str(events[-2]["seq"])).out
+    assert json.loads(last)["task"] == second
+    assert fleet("log", "--since", "0", "-n", "1").out.count("\n") == 1
+    assert json.loads(fleet("log", second, "--json").out)["kind"] == "task.added"
+    assert fleet("log", "--since", str(events[-1]["seq"])).out == ""
+
+
+def test_a_failed_check_is_shown_with_its_output(fleet: Cli) -> None:
+    fleet("config", "set", "attempts", "1")
+    steps = script("write a.txt hello")
+    task = added(fleet, "Fail", "-d", steps, "--check", "grep -c goodbye a.txt")
+    work(fleet)
+    page = fleet("show", task).out
+    assert "failed: checks_failed" in page
+    assert "check failed" in page
+    assert "exit code 1" in page
+
+
+def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
+    steps = script("ask Which port? | 8080 | 9090", "write port.txt {{answer}}")
+    task = added(fleet, "Ask", "-d", steps)
+    work(fleet)
+    assert "Which port?" in fleet("inbox").out
+    assert "8080 | 9090" in fleet("inbox").out
+    assert "Which port?" in fleet("status").out
+    assert "asks: Which port?" in fleet("show", task).out
+    assert [item["task"] for item in json.loads(fleet("inbox", "--json").out)] == [task]
+    assert fleet("answer", task, "8080").code == 0
+    assert "nothing waits" in fleet("inbox").err
+    work(fleet)
+    assert repo.read("main", "port.txt").strip() == "8080"
+
+
+def test_reviewed_work_lands_when_a_human_says_so(fleet: Cli, repo: SampleRepo) -> None:
+    fleet("config", "set", "landing", "review")
+    task = added(fleet, "Review", "-d", script("append notes.txt again"))
+    work(fleet)
+    assert json.loads(fleet("inbox", "--json").out)[0]["kind"] == "review"
+    assert fleet("reject", task, "say it better").code == 0
+    work(fleet)
+    assert fleet("land", task).code == 0
+    work(fleet)
+    assert shown(fleet, task)["state"] == "completed"
+    assert "again" in repo.read("main", "notes.txt")
+
+
+def test_nothing_to_show_yet_is_told(fleet: Cli) -> None:
+    result = fleet("diff", added(fleet, "First"))
+    assert result.code == 3
+    assert "has changed nothing yet" in result.err
+
+
+def test_gc_says_what_would_go_and_removes_it(fleet: Cli, home: Path) -> None:
+    added(fleet, "Write", "-d", script("write a.txt hello"))
+    work(fleet)
+    would = fleet("gc", "--dry-run")
+    assert "worktree" in would.out
+    assert "would go" in would.err
+    assert fleet("gc").out == would.out
+    assert fleet("gc").out == ""
+
+
+def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -> None:
+    task = added(fleet, "Hold", "-d", script("write a.txt hello", "wait until go.txt 60"))
+    runner = subprocess.Popen(
+        [sys.executable, "-c", START, "run"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert runner.stdout
+    while "run.started" not in runner.stdout.readline():
+        pass
+    runner.send_signal(signal.SIGINT)
+    out, err = runner.communicate(timeout=60)
+    assert runner.returncode == 130
+    assert "stopping gently" in err
+    assert "Traceback" not in err
+    assert "runner.stopped" in out
+    assert shown(fleet, task)["state"] == "pending"
+
+
+@pytest.mark.slow
+def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
+    first = added(fleet, "First \x1b[31m[bold]", "-d", script("write a.txt hello", "wait 0.5"))
+    second = added(fleet, "Second", "--needs", first, "-d", script("write b.txt hello"))
+    seen = _on_a_terminal("run", "--until-idle", "--agents", "2", TERM="xterm", LINES="30")
+    assert "agent-1" in seen
+    assert f"waits for {first}" in seen
+    assert "[bold]" in seen
+    assert {shown(fleet, task)["state"] for task in (first, second)} == {"completed"}

@@ -1,0 +1,52 @@
+"""`fleet config`: what holds here and why, and how to change it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codefleet.config import KEYS
+from tests.doors.conftest import Cli
+from tests.gitrepo import SampleRepo
+
+
+def test_show_lists_every_setting_with_its_source(
+    fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.write("fleet.toml", 'landing = "review"\n')
+    fleet("config", "set", "repos.shop.model", "large")
+    monkeypatch.setenv("FLEET_AGENTS", "9")
+    shown = json.loads(fleet("config", "show", "--json").out)
+    assert set(shown) == set(KEYS)
+    assert shown["landing"] == {"value": "review", "source": f"repo: {repo.path / 'fleet.toml'}"}
+    assert shown["agents"] == {"value": 9, "source": "FLEET_AGENTS"}
+    assert shown["model"]["value"] == "large"
+    assert shown["attempts"]["source"] == "default"
+    assert "FLEET_AGENTS" in fleet("config", "show").out
+
+
+def test_set_writes_the_homes_file_or_the_repos(fleet: Cli, repo: SampleRepo, home: Path) -> None:
+    assert fleet("config", "set", "agents", "5").code == 0
+    assert "agents = 5" in (home / "fleet.toml").read_text()
+    assert fleet("config", "set", "checks", "make test", "--repo").code == 0
+    assert (repo.path / "fleet.toml").read_text() == 'checks = ["make test"]\n'
+
+
+def test_set_warns_when_something_stronger_holds(
+    fleet: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEET_AGENTS", "9")
+    assert "FLEET_AGENTS is stronger" in fleet("config", "set", "agents", "5").err
+
+
+def test_a_bad_value_is_refused_and_the_file_stays(fleet: Cli, home: Path) -> None:
+    before = (home / "fleet.toml").read_text()
+    result = fleet("config", "set", "agents", "many")
+    assert result.code == 2
+    assert result.err.startswith("error: ")
+    assert (home / "fleet.toml").read_text() == before
+
+
+def test_settings_are_shown_also_when_the_store_cannot_open(fleet: Cli, home: Path) -> None:
+    (home / "fleet.db").write_bytes(b"not a database" * 100)
+    assert fleet("config", "show").code == 0

@@ -1,0 +1,65 @@
+"""Text for terminals: nothing in it can act on the terminal, and columns line up."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codefleet.doors.cli import text
+
+
+@given(st.text())
+def test_a_cleaned_line_holds_nothing_that_a_terminal_obeys(hostile: str) -> None:
+    cleaned = text.clean(hostile)
+    assert not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in cleaned)
+    assert not set(cleaned) & set("\u202a\u202e\u2066\u2069\u200b\u2028")
+    cleaned.encode()
+
+
+def test_control_characters_are_shown_not_obeyed() -> None:
+    assert text.clean("a\x1b[31mb\r\nc\x07") == "a␛[31mb␍␊c␇"
+
+
+def test_several_lines_stay_several_lines() -> None:
+    assert text.clean_lines("a\n\tb\x1b") == "a\n\tb␛"
+
+
+@pytest.mark.parametrize(
+    ("said", "columns"),
+    [("abc", 3), ("日本", 4), ("e\u0301", 1), ("🚀", 2), ("\x1b[31mab\x1b[0m", 2)],
+)
+def test_width_counts_columns_and_not_characters(said: str, columns: int) -> None:
+    assert text.width(said) == columns
+
+
+@given(st.text(alphabet="ab日🚀e\u0301", max_size=30), st.integers(2, 30))
+def test_a_fitted_text_is_never_wider_than_its_room(said: str, columns: int) -> None:
+    assert text.width(text.fit(said, columns)) <= columns
+
+
+def test_what_is_piped_is_not_cut() -> None:
+    drawn = text.table(("ID", "TITLE"), [("a", "x" * 500)], stretch=1)
+    assert "x" * 500 in drawn
+
+
+def test_on_a_narrow_terminal_the_stretched_column_gives_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text, "_room", lambda: 40)
+    drawn = text.table(("ID", "TITLE", "WHY"), [("a", "日" * 50, "because")], stretch=1)
+    assert {text.width(line) <= 40 for line in drawn.splitlines()} == {True}
+    assert drawn.splitlines()[1].endswith("because")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(-1, "0 s"), (59, "59 s"), (60, "1 min"), (7200, "2 h"), (172800, "2 d")]
+)
+def test_a_time_span_is_said_shortly(seconds: float, said: str) -> None:
+    assert text.duration(seconds) == said
+
+
+def test_the_width_of_a_terminal_is_known_only_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "COLUMNS", "72")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert text._room() == 72

@@ -1,0 +1,68 @@
+"""Git as the fleet runs it: quiet, exact, and never surprised by the user's environment."""
+
+from pathlib import Path
+
+import pytest
+
+from codefleet.domain.errors import Workspace
+from codefleet.runner.git import Git
+from tests.gitrepo import SampleRepo, make_repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> SampleRepo:
+    return make_repo(tmp_path / "repo")
+
+
+async def test_what_git_prints_comes_back_without_its_last_newline(repo: SampleRepo) -> None:
+    assert await Git(repo.path)("rev-parse", "HEAD") == repo.sha("HEAD")
+
+
+async def test_a_failing_git_is_an_error_that_can_be_tried_by_hand(repo: SampleRepo) -> None:
+    with pytest.raises(Workspace, match=r"git rev-parse in .* said: fatal") as refused:
+        await Git(repo.path)("rev-parse", "--verify", "nope")
+    assert f"git -C {repo.path} rev-parse" in refused.value.hint
+
+
+async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Workspace, match=f"there is no folder {tmp_path}/gone"):
+        await Git(tmp_path / "gone")("status")
+
+
+async def test_a_missing_git_is_said_so(repo: SampleRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repo.path))
+    with pytest.raises(Workspace, match="git is not installed"):
+        await Git(repo.path)("status")
+
+
+async def test_any_bytes_go_in_and_come_out_unchanged(repo: SampleRepo) -> None:
+    git = Git(repo.path)
+    name = b"odd\xff\n\xc3\xbc".decode(errors="surrogateescape")
+    (repo.path / name).touch()
+    listed = await git("ls-files", "-z", "--others")
+    assert listed == f"{name}\0"
+    await git("update-index", "--add", "-z", "--stdin", stdin=listed)
+    assert await git("ls-files", "-z", "--", name) == listed
+
+
+async def test_a_repository_named_by_the_environment_is_not_taken_for_ours(
+    repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_repo(tmp_path / "other")
+    other.commit("differs")
+    for name, path in {"GIT_DIR": ".git", "GIT_INDEX_FILE": ".git/index"}.items():
+        monkeypatch.setenv(name, str(other.path / path))
+    assert await Git(repo.path)("rev-list", "--count", "HEAD") == "1"
+
+
+async def test_a_hook_of_the_user_does_not_run(repo: SampleRepo) -> None:
+    hook = repo.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch hooked\n")
+    hook.chmod(0o755)
+    await Git(repo.path)("checkout", "--quiet", "-b", "elsewhere")
+    assert not (repo.path / "hooked").exists()
+
+
+async def test_a_git_killed_by_a_signal_tells_which(repo: SampleRepo) -> None:
+    git = Git(repo.path)
+    killed = await git.run("-c", "alias.die=!kill -9 $PPID", "die")
+    assert killed.code == -9

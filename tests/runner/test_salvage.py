@@ -1,0 +1,247 @@
+"""Saving work: every edit becomes a commit, and every commit stays reachable."""
+
+from pathlib import Path
+
+import pytest
+
+from codefleet.domain.errors import Workspace
+from codefleet.runner.git import Git
+from codefleet.runner.salvage import archive, bring_home, drop_branch, identity, salvage
+from tests.gitrepo import SampleRepo, make_repo
+
+ODD = [
+    "new\nline",
+    "sp ace",
+    "ümlaut",
+    "-dash",
+    '"quoted"',
+    "tab\t",
+    ":(glob)*",
+    "*",
+    "back\\slash",
+]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> SampleRepo:
+    return make_repo(tmp_path / "repo", {"a.txt": "a\n", "b.txt": "b\n", ".gitignore": "*.log\n"})
+
+
+def conflicting(repo: SampleRepo) -> None:
+    """Two branches, `main` and `other`, that changed the same line; `main` is checked out."""
+    repo.git("checkout", "--quiet", "-b", "other")
+    repo.write("a.txt", "other\n")
+    repo.commit("other")
+    repo.git("checkout", "--quiet", "main")
+    repo.write("a.txt", "main\n")
+    repo.commit("main")
+
+
+async def test_every_kind_of_edit_is_in_the_commit(repo: SampleRepo) -> None:
+    before = repo.sha("HEAD")
+    repo.write("a.txt", "edited\n")
+    (repo.path / "b.txt").unlink()
+    repo.write("deep/new.txt", "untracked\n")
+    repo.write("staged.txt", "staged\n")
+    repo.git("add", "staged.txt")
+    repo.write("noise.log", "ignored\n")
+    commit = await salvage(repo.path, "Saved\n\nFleet-Task: k3")
+    assert commit == repo.sha("main")
+    assert repo.sha("main^") == before
+    listed = repo.git("ls-tree", "-r", "--name-only", "main").split("\n")
+    assert listed == [".gitignore", "a.txt", "deep/new.txt", "staged.txt"]
+    assert repo.read("main", "a.txt") == "edited\n"
+    assert repo.git("log", "-1", "--format=%B", "main").strip() == "Saved\n\nFleet-Task: k3"
+    assert repo.git("status", "--porcelain") == ""
+
+
+async def test_a_clean_worktree_needs_no_commit(repo: SampleRepo) -> None:
+    before = repo.sha("HEAD")
+    repo.write("noise.log", "ignored\n")
+    assert await salvage(repo.path, "nothing") is None
+    assert repo.sha("HEAD") == before
+
+
+async def test_files_with_any_name_are_saved(repo: SampleRepo) -> None:
+    for name in ODD:
+        repo.write(name, "odd\n")
+    (repo.path / b"latin\xff".decode(errors="surrogateescape")).write_text("odd\n")
+    commit = await salvage(repo.path, "odd names")
+    listed = repo.git("ls-tree", "-r", "-z", "--name-only", str(commit)).split("\0")
+    assert {*ODD, "latin\udcff"} <= {*listed}
+
+
+async def test_work_on_no_branch_is_saved_where_it_stands(repo: SampleRepo) -> None:
+    repo.git("checkout", "--quiet", "--detach")
+    repo.write("a.txt", "adrift\n")
+    commit = await salvage(repo.path, "adrift")
+    assert commit == repo.sha("HEAD")
+    assert repo.sha("main") == repo.sha("HEAD^")
+
+
+async def test_work_before_the_first_commit_is_saved(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "young")
+    repo.git("checkout", "--quiet", "--orphan", "young")
+    assert await salvage(repo.path, "first") == repo.sha("young")
+    assert repo.git("rev-list", "--count", "young") == "1"
+
+
+async def test_a_merge_in_progress_is_concluded_with_both_parents(repo: SampleRepo) -> None:
+    conflicting(repo)
+    with pytest.raises(AssertionError, match="CONFLICT"):
+        repo.git("merge", "other")
+    commit = await salvage(repo.path, "merged")
+    parents = repo.git("log", "-1", "--format=%P", str(commit)).split()
+    assert parents == [repo.sha("main^1"), repo.sha("other")]
+    assert "<<<<<<<" in repo.read("main", "a.txt")
+    assert "MERGE_HEAD" not in {each.name for each in (repo.path / ".git").iterdir()}
+
+
+async def test_a_merge_resolved_to_our_side_is_still_concluded(repo: SampleRepo) -> None:
+    conflicting(repo)
+    with pytest.raises(AssertionError, match="CONFLICT"):
+        repo.git("merge", "other")
+    repo.git("checkout", "--ours", "a.txt")
+    repo.git("add", "a.txt")
+    await salvage(repo.path, "ours")
+    assert repo.git("merge-base", "--is-ancestor", "other", "main") == ""
+
+
+async def test_an_unfinished_rebase_is_archived_and_the_branch_is_as_before(
+    repo: SampleRepo,
+) -> None:
+    conflicting(repo)
+    before = repo.sha("main")
+    with pytest.raises(AssertionError, match="CONFLICT"):
+        repo.git("rebase", "other")
+    repo.write("a.txt", "half resolved\n")
+    await salvage(repo.path, "half")
+    assert repo.read("refs/fleet/archive/main-rebase", "a.txt") == "half resolved\n"
+    assert repo.git("symbolic-ref", "--short", "HEAD") == "main"
+    assert repo.sha("main") == before
+    assert repo.git("status", "--porcelain") == ""
+    assert "rebase" not in repo.git("status")
+
+
+async def test_hooks_signing_and_templates_of_the_user_do_not_stop_it(repo: SampleRepo) -> None:
+    hooks = repo.path / ".git" / "hooks"
+    hooks.mkdir()
+    for name in ("pre-commit", "commit-msg", "reference-transaction"):
+        (hooks / name).write_text("#!/bin/sh\nexit 1\n")
+        (hooks / name).chmod(0o755)
+    repo.git("config", "commit.gpgsign", "true")
+    repo.git("config", "gpg.program", "/bin/false")
+    repo.git("config", "status.showUntrackedFiles", "no")
+    repo.write("new.txt", "new\n")
+    commit = await salvage(repo.path, "")
+    assert commit
+    assert repo.read(commit, "new.txt") == "new\n"
+
+
+async def test_the_user_is_the_author_when_git_knows_one(repo: SampleRepo) -> None:
+    repo.write("a.txt", "edited\n")
+    await salvage(repo.path, "saved")
+    assert (
+        repo.git("log", "-1", "--format=%an <%ae> %cn") == "Ada Sample <ada@example.org> Ada Sample"
+    )
+
+
+async def test_without_a_known_user_the_fleet_is_the_author(
+    repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+    repo.git("config", "--remove-section", "user")
+    assert await identity(Git(repo.path))
+    repo.write("a.txt", "edited\n")
+    await salvage(repo.path, "saved")
+    assert repo.git("log", "-1", "--format=%an <%ae>") == "codefleet <codefleet@localhost>"
+
+
+async def test_a_clone_inside_the_worktree_is_neither_committed_nor_archived(
+    repo: SampleRepo,
+) -> None:
+    repo.git("clone", "--quiet", str(repo.path), "vendor")
+    assert await salvage(repo.path, "nothing") is None
+    assert repo.git("for-each-ref", "refs/fleet") == ""
+
+
+async def test_an_archive_never_overwrites_another_commit(repo: SampleRepo) -> None:
+    first, second = repo.sha("HEAD"), repo.commit("second")
+    assert await archive(repo.path, "k3", first) == "refs/fleet/archive/k3"
+    assert await archive(repo.path, "k3", first) == "refs/fleet/archive/k3"
+    assert await archive(repo.path, "k3", second) == "refs/fleet/archive/k3-2"
+    assert await archive(repo.path, "k3", second) == "refs/fleet/archive/k3-2"
+    assert repo.sha("refs/fleet/archive/k3") == first
+
+
+@pytest.mark.parametrize("name", ["k3/below", "bad..name", "bad.lock"])
+async def test_an_archive_that_cannot_be_made_is_an_error(repo: SampleRepo, name: str) -> None:
+    await archive(repo.path, "k3", repo.sha("HEAD"))
+    with pytest.raises(Workspace, match="cannot keep"):
+        await archive(repo.path, name, repo.sha("HEAD"))
+
+
+async def test_a_landed_branch_is_deleted_without_an_archive(repo: SampleRepo) -> None:
+    repo.git("branch", "fleet/k3")
+    repo.commit("trunk goes on")
+    assert await drop_branch(repo.path, "fleet/k3", "main", "k3") is None
+    assert repo.git("branch", "--list", "fleet/*") == ""
+    assert repo.git("for-each-ref", "refs/fleet") == ""
+
+
+@pytest.mark.parametrize("trunk", ["main", "gone"])
+async def test_a_branch_off_the_trunk_is_archived_before_it_is_deleted(
+    repo: SampleRepo, trunk: str
+) -> None:
+    repo.git("checkout", "--quiet", "-b", "fleet/k3")
+    tip = repo.commit("unlanded")
+    repo.git("checkout", "--quiet", "main")
+    assert await drop_branch(repo.path, "fleet/k3", trunk, "k3") == "refs/fleet/archive/k3"
+    assert repo.sha("refs/fleet/archive/k3") == tip
+    assert repo.git("branch", "--list", "fleet/*") == ""
+
+
+async def test_a_branch_that_is_checked_out_is_not_deleted(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    repo.git("worktree", "add", "-b", "fleet/k3", str(tmp_path / "w"))
+    with pytest.raises(Workspace, match="checked out"):
+        await drop_branch(repo.path, "fleet/k3", "main", "k3")
+    assert repo.sha("fleet/k3")
+
+
+async def test_a_branch_that_cannot_be_deleted_is_an_error_and_stays_archived(
+    repo: SampleRepo,
+) -> None:
+    repo.git("checkout", "--quiet", "-b", "fleet/k3")
+    tip = repo.commit("unlanded")
+    repo.git("checkout", "--quiet", "main")
+    (repo.path / ".git" / "refs" / "heads" / "fleet" / "k3.lock").touch()
+    with pytest.raises(Workspace, match="cannot delete fleet/k3"):
+        await drop_branch(repo.path, "fleet/k3", "main", "k3")
+    assert repo.sha("fleet/k3") == repo.sha("refs/fleet/archive/k3") == tip
+
+
+async def test_a_missing_branch_needs_no_deletion(repo: SampleRepo) -> None:
+    assert await drop_branch(repo.path, "fleet/k3", "main", "k3") is None
+
+
+async def test_commits_on_a_branch_of_the_agents_own_come_home(repo: SampleRepo) -> None:
+    repo.git("checkout", "--quiet", "-b", "fleet/k3")
+    repo.git("checkout", "--quiet", "-b", "feature/own-idea")
+    tip = repo.commit("elsewhere")
+    assert await bring_home(repo.path, "fleet/k3")
+    assert repo.sha("fleet/k3") == tip
+    assert repo.git("symbolic-ref", "--short", "HEAD") == "fleet/k3"
+
+
+async def test_a_history_that_parted_from_the_branch_does_not_replace_it(
+    repo: SampleRepo,
+) -> None:
+    repo.git("checkout", "--quiet", "-b", "fleet/k3")
+    tip = repo.commit("work")
+    repo.git("checkout", "--quiet", "--detach", "main")
+    repo.commit("elsewhere")
+    assert not await bring_home(repo.path, "fleet/k3")
+    assert repo.sha("fleet/k3") == tip
