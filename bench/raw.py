@@ -29,9 +29,9 @@ CREATE INDEX told ON events (task, seq);
 ADD = "INSERT INTO tasks (id, body, state, priority, unmet) VALUES (?, ?, 'pending', 3, ?)"
 NEED = "INSERT INTO needs (task, need) VALUES (?, ?)"
 CLAIM = """
-UPDATE tasks SET state = 'running', fence = fence + 1, lease_until = ? WHERE id IN (
+UPDATE tasks SET state = 'running', fence = fence + 1, lease_until = ? WHERE id = (
     SELECT id FROM tasks INDEXED BY ready WHERE state = 'pending' AND unmet = 0
-    ORDER BY priority DESC, id LIMIT ?
+    ORDER BY priority DESC, id LIMIT 1
 ) RETURNING id, fence, body
 """
 COMPLETE = "UPDATE tasks SET state = 'completed' WHERE id = ? AND fence = ? AND state = 'running'"
@@ -64,12 +64,15 @@ class RawQueue:
         self.connection.executemany(TELL, [(row[0], "added", "{}") for row in rows])
         run("COMMIT")
 
-    def claim(self, many: int = 1) -> list[Claimed]:
+    def claim(self, workers: int = 1) -> list[Claimed]:
+        """One task for each worker; their claims share a commit, as ours do."""
         run = self.connection.execute
+        claimed: list[Claimed] = []
         run("BEGIN IMMEDIATE")
-        claimed: list[Claimed] = run(CLAIM, ("2026-01-01T00:00:00", many)).fetchall()
-        for task, _, _ in claimed:
-            run(TELL, (task, "started", "{}"))
+        for _ in range(workers):
+            for task in run(CLAIM, ("2026-01-01T00:00:00",)).fetchall():
+                run(TELL, (task[0], "started", "{}"))
+                claimed.append(task)
         run("COMMIT")
         return claimed
 

@@ -147,7 +147,7 @@ async def count(pair: Pair, size: int) -> Times:
 
 
 async def _worked(pair: Pair, size: int, needs: Needs, *, at_once: int) -> Times:
-    """All tasks claimed and completed; raw puts as many into one transaction as work at once."""
+    """Every task claimed and completed; raw shares a commit among as many as work at once."""
     await _fill(pair, size, needs)
     with _timed(size) as ours:
         await asyncio.gather(*(_work(pair.ours, seat, size) for seat in SEATS[:at_once]))

@@ -213,8 +213,7 @@ def test_ctrl_c_ends_the_program_without_a_traceback(fleet: Cli) -> None:
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     assert following.stdout
-    while "task.added" not in following.stdout.readline():
-        pass
+    assert any("task.added" in line for line in following.stdout)
     following.send_signal(signal.SIGINT)
     _, err = following.communicate(timeout=30)
     assert following.returncode == 130

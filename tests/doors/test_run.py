@@ -1,13 +1,13 @@
 """`fleet run`, and what can be seen of its work: log, show, diff, inbox, answer, land, gc."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
+from subprocess import PIPE
 
 from tests.doors.conftest import Cli
 from tests.doors.test_add import added, shown
@@ -111,20 +111,28 @@ def test_gc_says_what_would_go_and_removes_it(fleet: Cli, home: Path) -> None:
     assert fleet("gc").out == ""
 
 
+@contextmanager
+def runner_at_work(until: str) -> Iterator[subprocess.Popen[str]]:
+    """A runner in a process of its own, from the moment its log says `until`."""
+    command = [sys.executable, "-c", START]
+    with (
+        subprocess.Popen([*command, "run"], stdout=PIPE, stderr=PIPE, text=True) as runner,
+        subprocess.Popen([*command, "log", "-f"], stdout=PIPE, text=True) as log,
+    ):
+        assert log.stdout
+        assert any(until in line for line in log.stdout)
+        log.kill()
+        yield runner
+
+
 def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -> None:
-    task = added(fleet, "Hold", "-d", script("write a.txt hello", "wait until go.txt 60"))
-    runner = subprocess.Popen(
-        [sys.executable, "-c", START, "run"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    assert runner.stdout
-    while "run.started" not in runner.stdout.readline():
-        pass
-    runner.send_signal(signal.SIGINT)
-    out, err = runner.communicate(timeout=60)
+    steps = script("write new.txt hello", "say halfway", "wait until go.txt 60")
+    task = added(fleet, "Hold", "-d", steps)
+    with runner_at_work("halfway") as runner:
+        assert "+hello" in fleet("diff", task).out
+        assert "halfway" in fleet("status").out
+        runner.send_signal(signal.SIGINT)
+        out, err = runner.communicate(timeout=60)
     assert runner.returncode == 130
     assert "stopping gently" in err
     assert "Traceback" not in err
@@ -132,7 +140,18 @@ def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -
     assert shown(fleet, task)["state"] == "pending"
 
 
-@pytest.mark.slow
+def test_reset_is_refused_while_a_runner_lives(fleet: Cli) -> None:
+    task = added(fleet, "Hold", "-d", script("say halfway", "wait until go.txt 60"))
+    with runner_at_work("halfway") as runner:
+        result = fleet("reset", "--yes")
+        runner.terminate()
+        runner.communicate(timeout=60)
+    assert runner.returncode == 143
+    assert result.code == 4
+    assert "a runner lives" in result.err
+    assert shown(fleet, task)["state"] == "pending"
+
+
 def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
     first = added(fleet, "First \x1b[31m[bold]", "-d", script("write a.txt hello", "wait 0.5"))
     second = added(fleet, "Second", "--needs", first, "-d", script("write b.txt hello"))

@@ -39,17 +39,18 @@ def test_a_fitted_text_is_never_wider_than_its_room(said: str, columns: int) -> 
 
 
 def test_what_is_piped_is_not_cut() -> None:
-    drawn = text.table(("ID", "TITLE"), [("a", "x" * 500)], stretch=1)
+    drawn = text.table(("ID", "TITLE"), [("a", "x" * 500)], stretch=(1,))
     assert "x" * 500 in drawn
 
 
-def test_on_a_narrow_terminal_the_stretched_column_gives_way(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(text, "_room", lambda: 40)
-    drawn = text.table(("ID", "TITLE", "WHY"), [("a", "日" * 50, "because")], stretch=1)
+def test_in_a_narrow_room_the_stretched_column_gives_way() -> None:
+    drawn = text.table(("ID", "TITLE", "WHY"), [("a", "日" * 50, "because")], stretch=(1,), room=40)
     assert {text.width(line) <= 40 for line in drawn.splitlines()} == {True}
     assert drawn.splitlines()[1].endswith("because")
+
+
+def test_a_brief_text_is_its_first_line_and_says_when_there_is_more() -> None:
+    assert [text.brief(said) for said in ("", "a", "\na\nb")] == ["", "a", "a …"]
 
 
 @pytest.mark.parametrize(
@@ -62,4 +63,4 @@ def test_a_time_span_is_said_shortly(seconds: float, said: str) -> None:
 def test_the_width_of_a_terminal_is_known_only_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "COLUMNS", "72")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert text._room() == 72
+    assert text.terminal_width() == 72

@@ -1,5 +1,6 @@
 """The user's own checkout: it moves with its files, or it waits and nothing is touched."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -143,8 +144,9 @@ async def test_local_edits_make_it_wait_untouched(
 async def test_an_edit_that_git_can_only_see_by_its_content_is_seen(desk: Desk) -> None:
     file, index = desk.path / "a.txt", desk.path / ".git" / "index"
     desk.repo.git("config", "core.trustctime", "false")
+    moment = 10**18
+    os.utime(file, ns=(moment, moment))
     desk.repo.git("update-index", "--refresh")
-    moment = file.stat().st_mtime_ns
     with file.open("r+") as same_inode:
         same_inode.write("A")
     os.utime(file, ns=(moment, moment))
@@ -327,6 +329,20 @@ async def test_the_index_is_locked_against_the_user_s_git_while_files_move(
     desk.check_at(desk.new)
 
 
+async def test_a_stop_takes_effect_when_the_files_have_moved(desk: Desk, trap: Trap) -> None:
+    gate = desk.home / "gate"
+    os.mkfifo(gate)
+    trap.plan(AT_READ_TREE.format(then=f"read go < {gate}"))
+    moving = asyncio.create_task(desk.forward())
+    opened = await asyncio.to_thread(gate.open, "w")  # opens once git waits there
+    moving.cancel()
+    await asyncio.sleep(0)
+    opened.close()
+    with pytest.raises(asyncio.CancelledError):
+        await moving
+    desk.check_at(desk.new)
+
+
 SHAPES = {
     "a file becomes a folder": ({"x": "x\n"}, {"x/y/z": "z\n"}),
     "a folder becomes a file": ({"x/y/z": "z\n", "x/w": "w\n"}, {"x": "x\n"}),
@@ -380,6 +396,7 @@ async def test_a_file_that_git_was_writing_when_it_died_is_put_back(desk: Desk, 
     (desk.path / "more" / "d.txt").write_text("")
     (desk.path / "dir" / "c.txt").unlink()
     assert await recover(desk.journal) is None
+    assert not (desk.path / "more").exists()
     desk.check_at(desk.old)
 
 
@@ -430,7 +447,9 @@ async def test_a_lock_that_is_not_ours_is_left_by_recovery(desk: Desk, trap: Tra
     assert (desk.path / "a.txt").read_text() == "a, new\n"
 
 
-async def test_only_the_lock_was_left(desk: Desk, trap: Trap) -> None:
+async def test_a_move_that_only_had_to_unlock_leaves_files_and_index(
+    desk: Desk, trap: Trap
+) -> None:
     await die(desk, trap, *DEATHS["after the branch"])
     lock, journal = desk.path / ".git" / "index.lock", desk.journal.read_bytes()
     text = lock.read_bytes()
@@ -438,8 +457,10 @@ async def test_only_the_lock_was_left(desk: Desk, trap: Trap) -> None:
     lock.write_bytes(text)
     desk.journal.write_bytes(journal)
     desk.repo.write("a.txt", "edited since\n")
+    desk.repo.git("reset", "-q", "--soft", desk.old)
     assert await recover(desk.journal) is None
     assert (desk.path / "a.txt").read_text() == "edited since\n"
+    assert (desk.path / "more" / "d.txt").read_text() == "d\n"
     assert desk.leftovers() == []
 
 

@@ -8,6 +8,7 @@ import pytest
 from codefleet.runner.radar import changed_paths, collisions, snapshot
 from tests.gitrepo import SampleRepo, make_repo
 
+THE_DATE = "2000-01-01T00:00:00+00:00"
 TEXT = "".join(f"line {n}\n" for n in range(30))
 
 
@@ -73,7 +74,9 @@ async def test_the_same_state_is_the_same_snapshot(repo: SampleRepo) -> None:
     path = worktree(repo, "a")
     assert await snapshot(path) == repo.sha("main")
     repo.write("shared.txt", "edited\n", at=path)
-    assert await snapshot(path) == await snapshot(path)
+    commit = await snapshot(path)
+    assert await snapshot(path) == commit
+    assert repo.git("log", "-1", "--format=%aI %cI", commit) == " ".join(2 * [THE_DATE])
 
 
 async def test_a_snapshot_in_the_middle_of_a_merge_is_taken(repo: SampleRepo) -> None:
@@ -90,7 +93,7 @@ async def test_a_snapshot_in_the_middle_of_a_merge_is_taken(repo: SampleRepo) ->
 async def test_a_repository_inside_a_worktree_does_not_stop_the_radar(repo: SampleRepo) -> None:
     path = worktree(repo, "a")
     repo.write("shared.txt", "edited\n", at=path)
-    make_repo(path / "inner").git("checkout", "--quiet", "--orphan", "empty")
+    make_repo(path / "inner").git("checkout", "--quiet", "--orphan", "empty")  # git add refuses it
     commit = await snapshot(path)
     assert await changed_paths(repo.path, commit, "main") == {"shared.txt"}
 

@@ -317,6 +317,22 @@ async def test_a_git_that_is_killed_every_time_is_told_and_nothing_has_moved(
     assert site.leftovers() == []
 
 
+async def test_checks_that_passed_are_not_run_again_because_git_was_killed(
+    site: Site, trap: Trap
+) -> None:
+    tip = site.branch("work", f1__txt="changed\n")
+    trap.plan('case "$*" in *update-ref*) once && kill -9 $$ ;; esac')
+    ran: list[Path] = []
+
+    async def counted(folder: Path) -> Check | None:
+        ran.append(folder)
+        return None
+
+    assert isinstance(await site.land(tip, checks=counted), Landed)
+    assert trap.sprung
+    assert len(ran) == 1
+
+
 async def test_locks_left_on_the_branch_by_a_killed_git_are_cleared(site: Site, trap: Trap) -> None:
     tip = site.branch("work", f1__txt="changed\n")
     refs = site.repo.path / ".git"
@@ -366,6 +382,26 @@ async def test_git_killed_between_two_files_of_the_checkout_loses_nothing(
     site.check_landed_once(tip)
 
 
+@pytest.mark.parametrize("reused", [False, True])
+async def test_git_killed_while_it_fills_the_lane_is_begun_again(
+    site: Site, trap: Trap, reused: bool
+) -> None:
+    smudge(site, "true")
+    tip = site.branch("work", **everything(site))
+    if reused:
+        await site.land(site.branch("before", f5__txt="before\n"))
+    site.repo.git("config", "filter.trap.smudge", nth(site, 2, str(trap.kill_git)) + "; cat")
+    seen: list[str] = []
+
+    async def looks(folder: Path) -> Check | None:
+        seen.append(site.repo.git("status", "--porcelain", "--ignored", at=folder))
+        return None
+
+    assert isinstance(await site.land(tip, checks=looks), Landed)
+    assert seen == [""]
+    site.check_landed_once(tip)
+
+
 RUNNER = """
 import asyncio, os, sys
 from pathlib import Path
@@ -406,10 +442,12 @@ async def test_the_next_runner_waits_for_the_git_of_a_killed_one(site: Site, tra
     kill = f"{{ kill -9 $RUNNER; read x < {gate}; }}"
     site.repo.git("config", "filter.trap.smudge", nth(site, 2, kill) + "; cat")
     assert runner(site, tip).wait(timeout=30) == -signal.SIGKILL
+    trap.plan("")
     next_one = asyncio.create_task(site.land(tip, tested=site.tree(tip)))
     with gate.open("w") as opened:  # opens once the orphan reads
         done, _ = await asyncio.wait([next_one], timeout=0.05)
         assert not done
+        assert trap.calls == 0
         opened.write("go\n")
     assert isinstance(await next_one, Landed)
     site.check_landed_once(tip)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -217,7 +218,8 @@ async def test_a_lock_that_a_killed_git_left_does_not_stop_the_pool(
 ) -> None:
     path = await pool.take("fleet/x", "main", in_use=nobody)
     repo.write("a.txt", "edit", at=path)
-    (git_dir(path) / "index.lock").touch()
+    for lock in ("index.lock", "HEAD.lock", "../../refs/heads/fleet/x.lock"):
+        (git_dir(path) / lock).touch()
     await pool.release(path)
     assert repo.read("fleet/x", "a.txt") == "edit"
     (git_dir(path) / "index.lock").touch()
@@ -354,6 +356,17 @@ async def test_links_in_a_worktree_are_removed_and_not_followed(
     assert precious.read_text() == "not ours"
 
 
+def test_folders_that_forbid_deletion_are_opened_but_not_through_links(tmp_path: Path) -> None:
+    inner, outside = tmp_path / "w" / "cache" / "pkg", tmp_path / "outside"
+    for folder in (inner, outside):
+        folder.mkdir(parents=True)
+        folder.chmod(0o500)
+    (tmp_path / "w" / "link").symlink_to(outside)
+    slot.unlock_folders(tmp_path / "w")
+    assert inner.stat().st_mode & 0o777 == 0o700
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
 async def test_a_repository_made_inside_a_worktree_is_archived_and_gone_after_reuse(
     pool: Pool, repo: SampleRepo
 ) -> None:
@@ -394,12 +407,34 @@ async def test_edits_hidden_from_git_are_saved_and_gone_after_reuse(
     repo.git("update-index", "--skip-worktree", "a.txt", at=path)
     repo.git("update-index", "--assume-unchanged", "src/b.txt", at=path)
     repo.write("a.txt", "hidden", at=path)
-    repo.write("src/b.txt", "hidden too", at=path)
+    (path / "src" / "b.txt").unlink()
     await pool.release(path)
     await pool.take("fleet/y", "main", in_use=nobody)
     assert repo.read("fleet/x", "a.txt") == "hidden"
-    assert repo.read("fleet/x", "src/b.txt") == "hidden too"
+    assert repo.git("ls-tree", "-r", "--name-only", "fleet/x", "src") == ""
     assert (path / "a.txt").read_text() == "a\n"
+    assert files(path) == ALL
+
+
+async def test_a_sparse_checkout_that_a_run_made_ends_with_it(pool: Pool, repo: SampleRepo) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.git("sparse-checkout", "set", "nothing", at=path)
+    assert files(path) == ALL - {"src/b.txt"}
+    repo.write("a.txt", "edit", at=path)
+    await pool.release(path)
+    await pool.take("fleet/y", "main", in_use=nobody)
+    assert files(path) == ALL
+    assert repo.read("fleet/x", "a.txt") == "edit"
+    assert repo.read("fleet/x", "src/b.txt") == "b\n"
+
+
+async def test_a_sparse_repository_keeps_its_worktrees_sparse(pool: Pool, repo: SampleRepo) -> None:
+    repo.git("sparse-checkout", "set", "nothing")
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    await pool.release(path)
+    await pool.take("fleet/y", "main", in_use=nobody)
+    assert files(path) == ALL - {"src/b.txt"}
+    assert repo.sha("fleet/x") == repo.sha("main")
 
 
 async def test_a_worktree_that_cannot_be_saved_is_left_and_another_one_is_used(
@@ -449,7 +484,7 @@ async def test_a_copied_link_stays_a_link_and_no_copy_leaves_the_worktree(
         ("Extract the mailer", "fleet/k3-extract-the-mailer"),
         ("--yolo", "fleet/k3-yolo"),
         ("$(touch x); `id`", "fleet/k3-touch-x-id"),
-        ("\N{ROCKET}\N{FIRE}", "fleet/k3"),
+        ("\N{ROCKET}\N{FIRE}", "fleet/k3-task"),
         ("Größe ändern", "fleet/k3-groe-andern"),
         ("../../etc/passwd", "fleet/k3-etc-passwd"),
         ("name.lock", "fleet/k3-name-lock"),
@@ -466,36 +501,86 @@ def test_any_title_makes_a_branch_name_that_git_accepts(
     assert repo.git("check-ref-format", "--branch", branch) == branch
 
 
-TAKE_AND_DIE = """
-import asyncio, os, sys
+PROGRAM = """
+import asyncio, sys
+from itertools import count
 from pathlib import Path
 from codefleet.runner.worktree import Pool
-repo, folder, lock, branch = sys.argv[1:]
-async def nobody(): return ()
-async def main():
-    path = await Pool(Path(repo), Path(folder), Path(lock)).take(branch, "main", in_use=nobody)
-    (path / "new.txt").write_text(branch)
-    print(path, flush=True)
-    sys.stdin.read()
-asyncio.run(main())
+
+async def nobody():
+    return ()
+
+async def main(repo, folder, name):
+    pool = Pool(Path(repo), Path(folder, "pool"), Path(folder, "lock"))
+    for number in count():
+        path = await pool.take(f"fleet/{name}-{number}", "main", in_use=nobody)
+        (path / f"{name}-{number}.txt").write_text("work")
+        print(f"{name}-{number}.txt", flush=True)
+        sys.stdin.readline()
+        await pool.release(path)
+
+asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def test_a_killed_holder_frees_its_worktree_and_loses_nothing(
-    pool: Pool, repo: SampleRepo, tmp_path: Path
-) -> None:
-    words = (repo.path, tmp_path / "pool", tmp_path / "locks" / "repo", "fleet/other")
-    other = await asyncio.create_subprocess_exec(
+async def other_process(
+    repo: SampleRepo, folder: Path, name: str, rounds: int
+) -> asyncio.subprocess.Process:
+    """Takes a worktree, writes a file there, says its name and releases it, so many times."""
+    process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-c", TAKE_AND_DIE, *map(str, words)),
+        *("-c", PROGRAM, str(repo.path), str(folder), name),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        start_new_session=True,
     )
+    assert process.stdin
+    process.stdin.write(rounds * b"\n")
+    return process
+
+
+async def killed(process: asyncio.subprocess.Process) -> list[str]:
+    """Kill it and the git that it runs; return what it said and nobody read."""
+    os.killpg(process.pid, signal.SIGKILL)
+    rest, _ = await process.communicate()
+    return rest.decode().split()
+
+
+async def test_a_killed_holder_frees_its_worktree_and_loses_nothing(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    pool = Pool(repo.path, tmp_path / "pool", tmp_path / "lock")
+    other = await other_process(repo, tmp_path, "other", rounds=0)
     assert other.stdout
-    path = Path((await other.stdout.readline()).decode().strip())
-    mine = await pool.take("fleet/mine", "main", in_use=nobody)
-    assert mine != path
-    other.send_signal(signal.SIGKILL)
-    await other.communicate()
-    assert await pool.take("fleet/next", "main", in_use=nobody) == path
-    assert repo.read("fleet/other", "new.txt") == "fleet/other"
+    assert await other.stdout.readline() == b"other-0.txt\n"
+    (theirs,) = await pool.slots()
+    assert await pool.take("fleet/mine", "main", in_use=nobody) != theirs.path
+    await killed(other)
+    assert await pool.take("fleet/next", "main", in_use=nobody) == theirs.path
+    assert repo.read("fleet/other-0", "other-0.txt") == "work"
+
+
+@pytest.mark.slow
+async def test_killed_at_any_moment_the_pool_goes_on_and_no_work_is_lost(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    chance = random.Random(7)
+    pool = Pool(repo.path, tmp_path / "pool", tmp_path / "lock")
+    written = []
+    for number in range(12):
+        other = await other_process(repo, tmp_path, f"k{number}", rounds=1000)
+        assert other.stdout
+        for _ in range(chance.randrange(1, 4)):
+            written.append((await other.stdout.readline()).decode().strip())
+        for _ in range(chance.randrange(3000)):
+            await asyncio.sleep(0)  # so that each is killed at another moment
+        written += await killed(other)
+        mine = await pool.take(f"fleet/mine-{number}", "main", in_use=nobody)
+        assert repo.git("symbolic-ref", "--short", "HEAD", at=mine) == f"fleet/mine-{number}"
+        assert repo.git("status", "--porcelain", "--ignored", at=mine) == ""
+        await pool.release(mine)
+    for each in await pool.slots():
+        await pool.remove(each.path)
+    assert [file for file in written if repo.saved(file) != {"work"}] == []
+    assert repo.git("worktree", "list", "--porcelain").count("worktree ") == 1
+    assert [*(tmp_path / "pool").iterdir()] == []

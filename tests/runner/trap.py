@@ -24,12 +24,13 @@ exec "$GIT" "$@"
 """
 KILL_GIT = """\
 #!/bin/sh
-# Kill the git that runs this filter.
+# Kill the git that runs this filter, and the git that runs that one.
 at=$$
 while [ "$at" -gt 1 ]; do
     at=$(sed 's/.*) . \\([0-9]*\\) .*/\\1/' "/proc/$at/stat")
-    case "$(cat "/proc/$at/comm")" in git) kill -9 "$at"; exit 0 ;; esac
+    case "$(cat "/proc/$at/comm")" in git) gits="$gits $at" ;; esac
 done
+kill -9 $gits
 """
 
 
@@ -51,6 +52,10 @@ class Trap:
         shutil.rmtree(self.home / "once", ignore_errors=True)
         (self.home / "calls").write_text("0\n")
         (self.home / "plan").write_text(shell)
+
+    @property
+    def calls(self) -> int:
+        return int((self.home / "calls").read_text())
 
     @property
     def sprung(self) -> bool:

@@ -73,12 +73,12 @@ async def take(store: Store, want: Want = ANY, agent: str = "claude-1") -> Claim
     return claimed
 
 
-def ended(claimed: Claim, verb: Verb, outcome: Outcome, now: datetime = START) -> Write:
+def ended(claimed: Claim, verb: Verb, outcome: Outcome, **changes: Any) -> Write:
     """The step that ends a run, as its runner writes it."""
-    after = lifecycle.move(claimed.task, verb, fence=claimed.task.fence + 1)
+    after = lifecycle.move(claimed.task, verb, fence=claimed.task.fence + 1, **changes)
     return Write(
         tasks=[after],
-        runs=[lifecycle.end(claimed.run, outcome, now)],
+        runs=[lifecycle.end(claimed.run, outcome, START)],
         events=[event(f"task.{after.state}", task=after.id)],
         fences={after.id: claimed.task.fence},
     )

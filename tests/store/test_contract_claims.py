@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from codefleet.domain.lifecycle import Verb
+from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Outcome, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Store, Write
@@ -126,9 +126,17 @@ async def test_a_scope_is_free_again_when_its_holder_stops_running(store: Store)
     assert await claim(store) == ["post"]
 
 
-async def test_work_in_review_holds_no_scope(store: Store) -> None:
+async def test_work_that_waits_for_a_review_holds_no_scope(store: Store) -> None:
     await add(store, task("mail", scope=("src/**",)), task("post", scope=("src/a.py",)))
     await store.write(ended(await take(store), Verb.SUBMIT, Outcome.SUBMITTED))
+    assert await claim(store) == ["post"]
+
+
+async def test_work_that_is_about_to_land_holds_its_scope_until_it_did(store: Store) -> None:
+    await add(store, task("mail", scope=("src/**",)), task("post", scope=("src/a.py",)))
+    await store.write(ended(await take(store), Verb.SUBMIT, Outcome.SUBMITTED, approved=True))
+    assert await claim(store) == []
+    await add(store, move(await get(store, "mail"), Verb.LAND))
     assert await claim(store) == ["post"]
 
 

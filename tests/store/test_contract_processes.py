@@ -89,6 +89,12 @@ async def test_a_reader_never_sees_a_seq_out_of_order_while_processes_write(
     assert sorted(acknowledged) == seen
 
 
+async def test_several_processes_may_open_a_store_that_is_not_there_yet(place: Place) -> None:
+    async with workers(place, "append", 1, many=4) as processes:
+        said = [await rest(process) for process in processes]
+    assert sorted(said) == [["1"], ["2"], ["3"], ["4"]]
+
+
 async def test_a_waiting_reader_wakes_when_another_process_writes(
     place: Place, here: Store
 ) -> None:

@@ -101,3 +101,13 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
         await add(store, task("b"))
     with pytest.raises(StoreTrouble):
         await store.tasks(TaskQuery())
+
+
+async def test_closing_a_store_ends_every_wait_for_it(tmp_path: Path) -> None:
+    store = SqliteStore.open(tmp_path / "fleet.db", clock=StillClock())
+    waiting = asyncio.ensure_future(store.changed(60))
+    await asyncio.sleep(0)
+    await store.close()
+    with pytest.raises(StoreTrouble):
+        async with asyncio.timeout(20):
+            await waiting

@@ -60,8 +60,9 @@ def test_a_missing_store_is_not_made_unless_asked(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_of_a_newer_codefleet_is_left_alone(tmp_path: Path) -> None:
+async def test_a_store_of_a_newer_codefleet_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "fleet.db"
+    await opened(path).close()
     newer = sqlite3.connect(path)
     newer.execute("PRAGMA user_version = 1000")
     newer.close()
@@ -70,14 +71,25 @@ def test_a_store_of_a_newer_codefleet_is_left_alone(tmp_path: Path) -> None:
     assert "upgrade" in trouble.value.hint
 
 
-@pytest.mark.parametrize("content", [b"not a database at all, but long enough to be read" * 40])
-def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "fleet.db"
+    content = b"not a database at all, but long enough to be read" * 40
     path.write_bytes(content)
     with pytest.raises(StoreTrouble, match="damaged") as trouble:
         opened(path)
     assert "fleet import" in trouble.value.hint
     assert path.read_bytes() == content
+
+
+def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.db"
+    strange = sqlite3.connect(path)
+    strange.execute("CREATE TABLE tasks (id)")
+    strange.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreTrouble, match="is not a codefleet store"):
+        opened(path)
+    assert path.read_bytes() == before
 
 
 async def test_a_damaged_store_is_trouble_in_words(tmp_path: Path) -> None:

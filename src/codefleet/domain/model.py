@@ -94,9 +94,7 @@ class Landing(StrEnum):
 class Noun(BaseModel):
     """Frozen and strict about its fields, so that a typing error is an error and not a silence."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
     def evolve(self, **changes: Any) -> Self:
         """The same noun with these fields changed. The caller vouches for the values."""

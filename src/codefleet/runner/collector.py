@@ -28,6 +28,19 @@ async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[str]:
         yield told
 
 
+async def trim(desk: Desk) -> None:
+    """Keep no more worktrees per repo than the fleet has seats: more came only by mishaps."""
+    seats = sum(len(runner.seats) for runner in await desk.fleet.store.runners())
+    for repo in await desk.fleet.repos():
+        place = Workplace(desk, repo)
+        slots = await place.pool.slots()
+        if len(slots) > seats:
+            busy = await place.in_use()
+            idle = [slot.path for slot in slots if slot.path not in busy]
+            for path in idle[: len(slots) - seats]:
+                await place.pool.remove(path)
+
+
 async def reset(desk: Desk) -> AsyncIterator[str]:
     """Archive every branch of the fleet, remove its worktrees, then forget all tasks."""
     repos = [repo for repo in await desk.fleet.repos() if Path(repo.path).is_dir()]

@@ -39,10 +39,9 @@ def main(folder: Path) -> None:
     # Whatever loses its parent below us becomes our child, even after setsid or a double fork.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     start = json.loads(Path("start.json").read_text())
-    agent, problem = start_agent(start)
+    agent, error = start_agent(start)
     status, force_at = wait_for(agent, signal.Signals[start["stop_signal"]], start["grace_s"])
     orphans = end_leftovers(force_at or time.monotonic() + LEFTOVERS_GRACE_S)
-    error = os.read(problem, 4096).decode(errors="replace")
     code = os.waitstatus_to_exitcode(status)
     record = {
         "code": None if error or code < 0 else code,
@@ -77,8 +76,8 @@ def hold_folder() -> None:
         sys.exit("this folder was given up before its keeper came")
 
 
-def start_agent(start: dict[str, Any]) -> tuple[int, int]:
-    """Start the agent; return its pid and a pipe on which it tells why it could not be run."""
+def start_agent(start: dict[str, Any]) -> tuple[int, str]:
+    """Start the agent; return its pid and, if it could not be run, why."""
     gate, open_gate = os.pipe()
     problem, tell_problem = os.pipe()
     agent = os.fork()
@@ -90,8 +89,9 @@ def start_agent(start: dict[str, Any]) -> tuple[int, int]:
     write_whole("keeper.json", {"keeper": identity(os.getpid()), "agent": identity(agent)})
     os.write(open_gate, b"!")
     Path("start.json").unlink()  # its environment may hold keys
+    error = os.read(problem, 4096).decode(errors="replace")  # at its end once the program runs
     leave_starter()
-    return agent, problem
+    return agent, error
 
 
 def become_agent(start: dict[str, Any], gate: int, tell_problem: int) -> NoReturn:

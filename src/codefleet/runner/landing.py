@@ -24,10 +24,6 @@ class Landing:
         self.waits = False
         self._busy: dict[str, asyncio.Task[None]] = {}
 
-    @property
-    def is_busy(self) -> bool:
-        return bool(self._busy)
-
     async def turn(self, dead: Collection[str]) -> None:
         """Start the lane of every repo that has something to land and is not at it already."""
         for name in {task.repo for task in await self.fleet.landable()} - set(self._busy):
@@ -65,8 +61,8 @@ class Landing:
             return False
         match found:
             case trunk.Landed(commit):
+                await self._tidy(task, repo)  # first, so that a crash in between leaves no branch
                 await self.fleet.landed(task.id, commit)
-                await self._tidy(task, repo)
             case trunk.Conflicts(paths):
                 note = f"it conflicts with {repo.trunk} in {', '.join(paths[:10])}"
                 await self.fleet.bounce(task.id, Reason.MERGE_CONFLICT, note, settings)
@@ -84,8 +80,10 @@ class Landing:
         run = (await self.fleet.store.runs(tasks=[task.id]))[-1]
         tested = run.evidence.tree if run.evidence and run.evidence.checks_passed else None
 
+        commands = (*settings.checks, *task.checks)
+
         async def checks(folder: Path) -> Check | None:
-            for number, command in enumerate((*settings.checks, *task.checks), 1):
+            for number, command in enumerate(commands, 1):
                 done = await evidence.check(
                     command,
                     folder,
@@ -104,7 +102,7 @@ class Landing:
             message=f"{task.title}\n\nFleet-Task: {task.id}\nFleet-Run: {run.id}",
             workspace=places.lane(repo.name),
             journal=journal,
-            checks=checks,
+            checks=checks if commands else None,
             tested_tree=tested,
         )
 

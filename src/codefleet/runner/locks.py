@@ -37,16 +37,32 @@ async def _acquire(handle: int) -> None:
 
 
 def drop_stale(git_dir: Path, worktree: Path) -> list[Path]:
-    """Remove the locks that a killed git left in a worktree's own git folder.
+    """Remove the locks that a killed git left on a worktree and on the branch it is on.
 
-    A lock stays when a git process still works in the worktree.
+    They stay while any git process works in the worktree.
     """
-    stale = [*git_dir.glob("*.lock")]
+    stale = [*git_dir.glob("*.lock"), *_branch_lock(git_dir)]
     if not stale or any(_gits_in((git_dir, worktree))):
         return []
     for lock in stale:
         lock.unlink(missing_ok=True)
     return stale
+
+
+def common_dir(git_dir: Path) -> Path:
+    """The git folder that all worktrees of a repository share."""
+    link = git_dir / "commondir"
+    return (git_dir / link.read_text().strip()).resolve() if link.exists() else git_dir
+
+
+def _branch_lock(git_dir: Path) -> Iterable[Path]:
+    """The lock on the branch that is checked out, which no other worktree can have."""
+    head = git_dir / "HEAD"
+    ref = head.read_text().strip() if head.exists() else ""
+    if ref.startswith("ref: refs/heads/"):
+        lock = common_dir(git_dir) / f"{ref.removeprefix('ref: ')}.lock"
+        if lock.exists():
+            yield lock
 
 
 def _gits_in(folders: Iterable[Path]) -> Iterable[int]:

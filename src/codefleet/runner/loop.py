@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from codefleet.domain.errors import FleetError, Stale
@@ -12,6 +13,7 @@ from codefleet.domain.model import Run, Runner, State, Task
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery
 from codefleet.runner.attempt import Attempt
+from codefleet.runner.collector import trim
 from codefleet.runner.custody import Process
 from codefleet.runner.desk import Desk
 from codefleet.runner.landing import Landing
@@ -205,7 +207,8 @@ class Loop:
         return min(longest, _seconds_until(due, await self.fleet.store.now()))
 
     async def _is_idle(self) -> bool:
-        if self._attempts or self.landing.is_busy:
+        """Is there nothing left that goes on by itself? What waits to land for a human does not."""
+        if self._attempts:
             return False
         counts = await self.fleet.store.counts()
         if counts.get(State.RUNNING) or await self.fleet.store.next_start():
@@ -229,6 +232,8 @@ class Loop:
         self.stop()
         await asyncio.gather(*self._driving.values(), return_exceptions=True)
         await self.landing.finish()
+        with suppress(FleetError):  # a repository that went away keeps nobody from leaving
+            await trim(self.desk)
         for work in beside:
             work.cancel()
         await asyncio.gather(*beside, return_exceptions=True)

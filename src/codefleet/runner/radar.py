@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path, PurePosixPath
 
 from codefleet.runner.git import Git
-from codefleet.runner.salvage import NOBODY, STATUS, git_dir, staging, strangers
+from codefleet.runner.salvage import NOBODY, git_dir, staging
 
 ALWAYS_THE_SAME = {
     **NOBODY,
@@ -24,12 +24,11 @@ Seen = Mapping[str, tuple[str, frozenset[str]]]
 async def snapshot(worktree: Path) -> str:
     """A commit of the worktree as it is, uncommitted and untracked files too; touches nothing."""
     git = Git(worktree)
-    apart = strangers(worktree, await git(*STATUS))
     with tempfile.TemporaryDirectory(prefix="fleet-radar-") as folder:
         index = Path(folder) / "index"
         shutil.copy(git_dir(worktree) / "index", index)
         env = {"GIT_INDEX_FILE": str(index)}
-        await git.run(*staging(apart), env=env)  # a file may vanish meanwhile: the agent is at work
+        await git.run(*staging(), env=env)  # a file may vanish meanwhile: the agent is at work
         tree = await git("write-tree", env=env)
     head, its_tree = (await git("rev-parse", "HEAD", "HEAD^{tree}")).split()
     if tree == its_tree:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from codefleet.domain.errors import Workspace
 from codefleet.runner.git import Git
+from codefleet.runner.locks import drop_stale
 
 ARCHIVE = "refs/fleet/archive/"
 NOBODY = {
@@ -43,7 +44,8 @@ async def salvage(worktree: Path, message: str) -> str | None:
     """
     git = Git(worktree)
     folder = git_dir(worktree)
-    await _show_hidden_edits(git)
+    drop_stale(folder, worktree)
+    await _show_hidden_edits(git, folder)
     status = await git(*STATUS)
     await _save_nested(git, worktree, status)
     commit = None
@@ -133,8 +135,8 @@ def strangers(worktree: Path, status: str) -> list[str]:
     return [path for path in new if (worktree / path / ".git").exists()]
 
 
-def staging(apart: Sequence[str]) -> tuple[str, ...]:
-    """The `git add` that takes everything but the repositories inside the worktree."""
+def staging(apart: Sequence[str] = ()) -> tuple[str, ...]:
+    """The `git add` that takes everything but the repositories `apart` inside the worktree."""
     without = (f":(exclude,literal,top){path.rstrip('/')}" for path in apart)
     return ("add", "--all", "--ignore-errors", "--", ":/", *without)
 
@@ -174,17 +176,15 @@ def _rebased_branch(folder: Path) -> str | None:
     return None
 
 
-async def _show_hidden_edits(git: Git) -> None:
+async def _show_hidden_edits(git: Git, folder: Path) -> None:
     """Undo `assume-unchanged` and `skip-worktree`, which hide edits from status and add."""
+    if (folder / "info" / "sparse-checkout").exists():
+        return  # there git uses the same marks for the files that it left out
     entries = (await git("ls-files", "-v", "-z")).split("\0")
     hidden = [entry[2:] for entry in entries if entry[:1].islower() or entry[:1] == "S"]
-    present = [
-        path for path in hidden if (git.folder / path).is_symlink() or (git.folder / path).exists()
-    ]
-    if present:
-        names = "\0".join(present)
-        for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
-            await git("update-index", flag, "-z", "--stdin", stdin=names)
+    for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
+        if hidden:
+            await git("update-index", flag, "-z", "--stdin", stdin="\0".join(hidden))
 
 
 async def _save_nested(git: Git, worktree: Path, status: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.runner.git import Git
-from codefleet.runner.locks import drop_stale
+from codefleet.runner.locks import common_dir, drop_stale
 from codefleet.runner.process import Process
 from codefleet.runner.salvage import git_dir
 
@@ -79,6 +79,7 @@ async def wipe(path: Path, commit: str, keep: Sequence[str]) -> None:
     """
     git = Git(path)
     drop_stale(git_dir(path), path)
+    _forget_settings(git_dir(path))
     reset = ("reset", "--quiet", "--hard", "--no-recurse-submodules", commit)
     if (await git.run(*reset)).code:
         await _clean(git, keep)  # something untracked stood in the way
@@ -86,6 +87,15 @@ async def wipe(path: Path, commit: str, keep: Sequence[str]) -> None:
     await _clean(git, keep)
     if (path / ".gitmodules").exists():
         await _empty_submodules(git)
+
+
+def _forget_settings(folder: Path) -> None:
+    """Undo what a run set for its worktree alone, such as a sparse checkout."""
+    for name in ("config.worktree", "info/sparse-checkout"):
+        # Where the repository itself is sparse, so are its worktrees.
+        if (folder / name).exists() and not (common_dir(folder) / name).exists():
+            (folder / name).unlink()
+            (folder / "index").unlink(missing_ok=True)  # it marks files as left out
 
 
 async def _clean(git: Git, keep: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from codefleet.domain.errors import Workspace
 from codefleet.runner import salvage, slot
 from codefleet.runner.git import Git
-from codefleet.runner.locks import drop_stale, held
+from codefleet.runner.locks import held
 from codefleet.runner.seed import sow
 
 LEFT_BEHIND = "Work left in a worktree\n\nSaved by the fleet before the worktree was used again.\n"
@@ -193,7 +193,6 @@ class Pool:
 
     async def _vacate(self, path: Path) -> None:
         """Save everything in a slot, leave its branch, and mark it clean."""
-        drop_stale(salvage.git_dir(path), path)
         if not slot.never_filled(path):
             await salvage.salvage(path, LEFT_BEHIND)
         head = await salvage.commit_at(Git(path), "HEAD")
@@ -248,7 +247,7 @@ def branch_name(task_id: str, title: str) -> str:
     """The branch for a task: `fleet/<id>-<title in plain letters>`, whatever the title is."""
     plain = unicodedata.normalize("NFKD", title[:1000]).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:SLUG_LENGTH].strip("-")
-    return f"fleet/{task_id}-{slug}" if slug else f"fleet/{task_id}"
+    return f"fleet/{task_id}-{slug or 'task'}"
 
 
 def _parsed(entry: str) -> Listed:

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from codefleet.domain.errors import Invalid, NotFound
 from codefleet.domain.model import Budget, Draft, Repo, Task
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, complete_task, json_option, repo_here, say
+from codefleet.doors.cli.call import call, complete_task, json_option, say
 from codefleet.doors.cli.drafts import entry_name, read_drafts, read_text
 from codefleet.doors.cli.moment import moment
+from codefleet.doors.cli.place import known_repo, repo_here
 from codefleet.doors.cli.text import clean
 from codefleet.fleet.tasks import invalid
 
@@ -111,14 +112,8 @@ async def _placed(fleet: "Fleet", draft: Draft, option: str | None) -> Draft:
     folder = Path(wanted) if wanted else repo_here()
     if folder is None:
         return draft  # the core knows what to do when there is only one repo
-    repo = await _register(fleet, folder)
+    repo = await known_repo(fleet, folder)
     return draft.model_copy(update={"repo": repo.name})
-
-
-async def _register(fleet: "Fleet", folder: Path) -> Repo:
-    from codefleet.runner.repository import register
-
-    return await register(fleet, folder)
 
 
 async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:

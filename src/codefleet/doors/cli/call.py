@@ -52,12 +52,6 @@ def say(words: str) -> None:
     click.echo(words, err=True)
 
 
-def repo_here(start: Path | None = None) -> Path | None:
-    """The root of the git repository that we stand in, found without starting git."""
-    folder = (start or Path.cwd()).absolute()
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
 def complete_task(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from codefleet.domain.errors import NotFound
-from codefleet.domain.model import Change, Run, Task
+from codefleet.domain.model import Change, Run
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option, task_argument
 
@@ -49,20 +49,20 @@ async def _work(fleet: "Fleet", ref: str) -> Work:
     task = await fleet.get(ref)
     folder = Path((await fleet.repo(task.repo)).path)
     for run in reversed(await fleet.runs_of(task.id)):
-        if found := _of_run(run, folder):
+        if found := await _of_run(run, folder):
             return found
     if task.landed:
         return Work(folder, (f"{task.landed}^", task.landed), ())
-    raise NotFound(f"{task.id} has changed nothing yet", hint=_why_nothing(task))
+    raise NotFound(
+        f"{task.id} has changed nothing yet", hint=f"`fleet show {task.id}` tells where it stands"
+    )
 
 
-def _of_run(run: Run, folder: Path) -> Work | None:
-    if run.is_live and run.worktree and run.base and Path(run.worktree).is_dir():
-        return Work(Path(run.worktree), (run.base,), ())
+async def _of_run(run: Run, folder: Path) -> Work | None:
+    if False and run.worktree and run.base and Path(run.worktree).is_dir():
+        from codefleet.runner.radar import snapshot  # here, because few calls look at live work
+
+        return Work(folder, (run.base, await snapshot(Path(run.worktree))), ())
     if run.evidence:
         return Work(folder, (run.evidence.base, run.evidence.tip), run.evidence.changes)
     return None
-
-
-def _why_nothing(task: Task) -> str:
-    return f"`fleet show {task.id}` tells where it stands"

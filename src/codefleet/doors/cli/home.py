@@ -10,7 +10,8 @@ from codefleet.config import FILE
 from codefleet.config_file import sample
 from codefleet.domain.errors import Refused, Workspace
 from codefleet.domain.model import Repo
-from codefleet.doors.cli.call import call, home, repo_here, say
+from codefleet.doors.cli.call import call, home, say
+from codefleet.doors.cli.place import known_repo, repo_here
 from codefleet.doors.cli.text import clean, count
 
 if TYPE_CHECKING:
@@ -102,6 +103,4 @@ def _write_settings(folder: Path) -> bool:
 
 
 async def _register(fleet: "Fleet", folder: Path | None) -> Repo | None:
-    from codefleet.runner.repository import register  # here, because only some calls need git
-
-    return await register(fleet, folder) if folder else None
+    return await known_repo(fleet, folder) if folder else None

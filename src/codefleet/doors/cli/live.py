@@ -1,21 +1,20 @@
-"""The live view of a fleet at work. The only module that draws with rich."""
+"""The live view of a fleet at work. The only module that needs rich: it repaints the terminal."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
+import click
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from codefleet.domain.model import Event, Status
-from codefleet.doors.cli import show
-from codefleet.doors.cli.text import clean, duration
+from codefleet.doors.cli import show, status
+from codefleet.doors.cli.text import brief, fit
 from codefleet.fleet import Fleet
 
 FRAME_S = 0.1
-EVENTS = 6
-AROUND = 8  # lines that are always there: headings, counts, empty lines
+NEWS_SHOWN = 6
+AROUND = 8  # lines that are always there: headings, sums, empty lines
 TOLD = ("task.completed", "task.failed", "task.bounced", "task.asked", "task.waits", "run.failed")
 
 
@@ -34,69 +33,30 @@ class LiveView:
             await self._fleet.store.changed(within=1.0)
 
     async def finish(self) -> None:
-        await self._draw()
-        self._live.stop()
+        try:
+            await self._draw()
+        finally:
+            self._live.stop()  # whatever happens, the user's cursor comes back
 
     async def _draw(self) -> None:
-        status = await self._fleet.status()
-        news = await self._fleet.store.events(kinds=TOLD, limit=EVENTS, newest=True)
-        room = self._live.console.size.height - AROUND - len(status.agents) - len(news)
-        self._live.update(Group(*_parts(status, news, max(3, room))), refresh=True)
+        now = await self._fleet.status()
+        news = await self._fleet.store.events(kinds=TOLD, limit=NEWS_SHOWN, newest=True)
+        drawn = "\n\n".join(_parts(now, news, *self._live.console.size))
+        self._live.update(Text.from_ansi(drawn), refresh=True)
 
 
-def _parts(status: Status, news: Sequence[Event], room: int) -> list[RenderableType]:
-    parts: list[RenderableType] = [_agents(status)]
-    if status.waiting:
-        parts += ["", _waiting(status, room)]
+def _parts(now: Status, news: Sequence[Event], columns: int, height: int) -> Iterator[str]:
+    if now.agents:
+        yield status.agents(now, columns)
+    room = height - AROUND - len(now.agents) - len(news)
+    if waiting := status.waiting(now, max(3, room), columns):
+        yield waiting
     if news:
-        parts += ["", *(_news(event) for event in news)]
-    return [*parts, "", _sums(status)]
+        yield "\n".join(_news(event, columns) for event in news)
+    yield f"{status.counts(now)}   today {show.usage(now.spent_today)}"
 
 
-def _agents(status: Status) -> Table:
-    table = _table("AGENT", "STATE", "FOR", "TASK", "TITLE", "LAST")
-    titles = {task.id: task.title for task in status.running}
-    said = {run.id: run.said for run in status.runs}
-    for agent in status.agents:
-        table.add_row(
-            agent.name,
-            Text(agent.state, style=show.COLOURS.get(agent.state, "")),
-            duration((status.at - agent.since).total_seconds()) if agent.since else "",
-            agent.task or "",
-            Text(clean(titles.get(agent.task, "")) if agent.task else ""),
-            Text(clean(said.get(agent.run, ""))[:80] if agent.run else "", style="dim"),
-        )
-    return table
-
-
-def _waiting(status: Status, room: int) -> Table:
-    table = _table("WAITS", "", "TITLE", "WHY")
-    for waiting in status.waiting[:room]:
-        word = show.waiting_word(waiting.why)
-        table.add_row(
-            waiting.task.id,
-            Text(word, style=show.COLOURS.get(word, "")),
-            Text(clean(waiting.task.title)),
-            Text(clean(waiting.text)),
-        )
-    return table
-
-
-def _news(event: Event) -> Text:
-    good = event.kind == "task.completed"
-    line = Text(f"{event.kind:<15} ", style="green" if good else "yellow", no_wrap=True)
-    line.append(f"{event.task}  {clean(event.text)}", style="default")
-    line.truncate(10_000, overflow="ellipsis")
-    return line
-
-
-def _sums(status: Status) -> Text:
-    counts = ", ".join(f"{number} {name}" for name, number in status.counts.items() if number)
-    return Text(f"{counts}   today {show.usage(status.spent_today)}", style="bold")
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in headings:
-        table.add_column(heading, no_wrap=True, overflow="ellipsis")
-    return table
+def _news(event: Event, columns: int) -> str:
+    colour = "green" if event.kind == "task.completed" else "yellow"
+    text = fit(f"{event.task}  {brief(event.text)}", columns - 16)
+    return f"{click.style(f'{event.kind:<15}', fg=colour)} {text}"

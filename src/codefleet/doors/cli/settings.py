@@ -9,7 +9,8 @@ from codefleet.config import FILE, KEYS, Config, load, toml
 from codefleet.config_file import set_value
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, home, json_option, repo_here, say
+from codefleet.doors.cli.call import call, home, json_option, say
+from codefleet.doors.cli.place import repo_here
 from codefleet.doors.cli.text import clean, table
 
 
@@ -29,7 +30,7 @@ def show_(as_json: bool) -> None:
         show.data({key: {"value": values[key], "source": found.source(key)} for key in KEYS})
         return
     rows = [(key, clean(_shown(values[key])), clean(found.source(key))) for key in KEYS]
-    click.echo(table(("SETTING", "VALUE", "FROM"), rows, stretch=1))
+    click.echo(table(("SETTING", "VALUE", "FROM"), rows, stretch=(1, 2)))
 
 
 @config.command("set")

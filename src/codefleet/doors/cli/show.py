@@ -8,7 +8,7 @@ import click
 
 from codefleet.domain.model import Event, InboxItem, Noun, Run, State, Task, TaskId, Usage
 from codefleet.domain.scheduling import Hold, Why
-from codefleet.doors.cli.text import clean, clean_lines, duration, local, table
+from codefleet.doors.cli.text import brief, clean, clean_lines, duration, local, table
 
 COLOURS = {
     "ready": "white",
@@ -42,7 +42,7 @@ def data(it: object) -> None:
     click.echo(json.dumps(it, default=_plain, ensure_ascii=False))
 
 
-def tasks(them: Sequence[Task], holds: Mapping[TaskId, Hold]) -> str:
+def tasks(them: Sequence[Task], holds: Mapping[TaskId, Hold], room: int | None = None) -> str:
     """A table of tasks, each with what it waits for."""
     rows = [
         (
@@ -54,7 +54,7 @@ def tasks(them: Sequence[Task], holds: Mapping[TaskId, Hold]) -> str:
         )
         for task in them
     ]
-    return table(("ID", "STATE", "PRI", "TITLE", "WHY"), rows, stretch=3)
+    return table(("ID", "STATE", "PRI", "TITLE", "WHY"), rows, stretch=(3, 4), room=room)
 
 
 def word(task: Task, holds: Mapping[TaskId, Hold]) -> str:
@@ -75,7 +75,7 @@ def reason(task: Task, holds: Mapping[TaskId, Hold]) -> str:
     said = f"{task.reason}: {task.note}" if task.reason and task.note else task.reason or task.note
     if task.state is State.REVIEW and not said:
         return "waits to land" if task.approved else "waits for your review"
-    return clean(said) if task.state in (State.FAILED, State.ASKING, State.REVIEW) else ""
+    return brief(said) if task.state in (State.FAILED, State.ASKING, State.REVIEW) else ""
 
 
 def state(it: str) -> str:
@@ -87,7 +87,7 @@ def event(it: Event) -> None:
     who = it.run or it.task or ""
     agent = f" {it.agent}" if it.agent else ""
     head = click.style(f"{it.seq:>6} {local(it.at)}", dim=True)
-    click.echo(f"{head} {it.kind:<15} {who}{agent} {clean(it.text)}".rstrip())
+    click.echo(f"{head} {it.kind:<15} {who}{agent} {brief(it.text)}".rstrip())
 
 
 def runs(them: Sequence[Run]) -> str:
@@ -100,11 +100,11 @@ def runs(them: Sequence[Run]) -> str:
             state("running") if run.is_live else str(run.outcome),
             taken(run),
             usage(run.usage),
-            clean(f"{run.reason}: {run.note}" if run.reason else run.note or run.said),
+            brief(f"{run.reason}: {run.note}" if run.reason else run.note or run.said),
         )
         for run in them
     ]
-    return table(("RUN", "AGENT", "CODER", "OUTCOME", "TOOK", "COST", "NOTE"), rows, stretch=6)
+    return table(("RUN", "AGENT", "CODER", "OUTCOME", "TOOK", "COST", "NOTE"), rows, stretch=(6,))
 
 
 def taken(run: Run) -> str:

@@ -8,7 +8,7 @@ from codefleet.domain.model import Agent, Run, State, Status, Task
 from codefleet.domain.scheduling import Hold, Why
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option
-from codefleet.doors.cli.text import clean, duration, table
+from codefleet.doors.cli.text import brief, clean, duration, table
 
 SHOWN = 20
 
@@ -30,22 +30,48 @@ def draw(now: Status) -> Iterator[str]:
         yield click.style("the fleet is paused; `fleet resume` lets it go on", fg="magenta")
     yield from _inbox(now)
     yield from _conflicts(now)
-    yield "tasks    " + (_counts(now) or 'none yet; `fleet add "Title"` queues one')
+    yield f"tasks    {counts(now)}"
     yield f"today    {show.usage(now.spent_today)}"
-    yield from _agents(now)
-    yield from _waiting(now)
+    yield from ("", agents(now))
+    if pending := waiting(now, SHOWN):
+        yield from ("", pending)
 
 
-def _counts(now: Status) -> str:
+def counts(now: Status) -> str:
+    """How many tasks are in each state."""
     order = ["running", "pending", "blocked", *(state.value for state in State)]
     words = (f"{now.counts[name]:,} {name}" for name in dict.fromkeys(order) if name in now.counts)
-    return ", ".join(words)
+    return ", ".join(words) or 'none yet; `fleet add "Title"` queues one'
+
+
+def agents(now: Status, room: int | None = None) -> str:
+    """A table of seats: who works on what, for how long, and what was last heard."""
+    if not now.agents:
+        return "no runner; `fleet run` starts one"
+    tasks: dict[str | None, Task] = {task.id: task for task in now.running}
+    runs: dict[str | None, Run] = {run.id: run for run in now.runs}
+    rows = [_agent(now, it, tasks.get(it.task), runs.get(it.run)) for it in now.agents]
+    headings = ("AGENT", "STATE", "FOR", "TASK", "TITLE", "LAST")
+    return table(headings, rows, stretch=(4, 5), room=room)
+
+
+def waiting(now: Status, most: int, room: int | None = None) -> str:
+    """A table of what does not run, and why; empty when there is none."""
+    landing = [task for task in now.landing if task.approved]
+    tasks = [*landing, *(each.task for each in now.waiting)]
+    if not tasks:
+        return ""
+    holds = {each.task.id: Hold(Why(each.why), each.text, each.behind) for each in now.waiting}
+    drawn = show.tasks(tasks[:most], holds, room)
+    pending = now.counts.get("pending", 0) + now.counts.get("blocked", 0)
+    left = len(landing) + pending - most
+    more = click.style(f"\nand {left:,} more; `fleet list` shows them", dim=True)
+    return drawn + more if left > 0 else drawn
 
 
 def _inbox(now: Status) -> Iterator[str]:
     for item in now.inbox[:SHOWN]:
-        text = clean(item.text)[:100]
-        yield f"{click.style(item.kind, fg='magenta')} of {item.task}: {text}"
+        yield f"{click.style(item.kind, fg='magenta')} of {item.task}: {brief(item.text)[:100]}"
         yield click.style(f"  -> {show.settles(item)}", dim=True)
 
 
@@ -56,17 +82,6 @@ def _conflicts(now: Status) -> Iterator[str]:
         yield f"{click.style('conflict', fg='red')} of {left} and {right} in {paths}"
 
 
-def _agents(now: Status) -> Iterator[str]:
-    yield ""
-    if not now.agents:
-        yield "no runner; `fleet run` starts one"
-        return
-    tasks: dict[str | None, Task] = {task.id: task for task in now.running}
-    runs: dict[str | None, Run] = {run.id: run for run in now.runs}
-    rows = [_agent(now, it, tasks.get(it.task), runs.get(it.run)) for it in now.agents]
-    yield table(("AGENT", "STATE", "FOR", "TASK", "TITLE", "LAST"), rows, stretch=5)
-
-
 def _agent(now: Status, agent: Agent, task: Task | None, run: Run | None) -> tuple[str, ...]:
     since = agent.since or (agent.seen_at if agent.state == "offline" else None)
     return (
@@ -75,18 +90,5 @@ def _agent(now: Status, agent: Agent, task: Task | None, run: Run | None) -> tup
         duration((now.at - since).total_seconds()) if since else "",
         agent.task or "",
         clean(task.title) if task else "",
-        clean(run.said)[:200] if run else "",
+        brief(run.said)[:200] if run else "",
     )
-
-
-def _waiting(now: Status) -> Iterator[str]:
-    landing = [task for task in now.landing if task.approved]
-    tasks = [*landing, *(waiting.task for waiting in now.waiting)]
-    if not tasks:
-        return
-    holds = {w.task.id: Hold(Why(w.why), w.text, w.behind) for w in now.waiting}
-    yield from ("", show.tasks(tasks[:SHOWN], holds))
-    pending = now.counts.get("pending", 0) + now.counts.get("blocked", 0)
-    left = len(landing) + pending - SHOWN
-    if left > 0:
-        yield click.style(f"and {left:,} more; `fleet list` shows them", dim=True)

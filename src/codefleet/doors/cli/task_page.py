@@ -8,7 +8,7 @@ import click
 from codefleet.domain.model import Check, Event, Evidence, InboxItem, Run, Task
 from codefleet.domain.scheduling import Hold
 from codefleet.doors.cli import show
-from codefleet.doors.cli.text import clean, clean_lines, count, local
+from codefleet.doors.cli.text import brief, clean, clean_lines, count, local
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -137,4 +137,4 @@ def _check(check: Check) -> Iterator[str]:
 def _events(page: TaskPage) -> Iterator[str]:
     yield from ("", "last events:")
     for event in page.events:
-        yield f"  {local(event.at)}  {event.kind:<15} {clean(event.text)}".rstrip()
+        yield f"  {local(event.at)}  {event.kind:<15} {brief(event.text)}".rstrip()

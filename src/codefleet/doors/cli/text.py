@@ -16,12 +16,20 @@ BROKEN = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 SAFE = CONTROL_PICTURES | HIDDEN | BROKEN
 SAFE_LINES = {code: to for code, to in SAFE.items() if code not in (0x09, 0x0A)}
 
+NARROWEST = 10
+
 Row = Sequence[str]
 
 
 def clean(text: str) -> str:
     """One line that can do nothing to a terminal: control characters are shown, not obeyed."""
     return text if text.isascii() and text.isprintable() else text.translate(SAFE)
+
+
+def brief(text: str) -> str:
+    """The first line of a text, with a mark when there is more."""
+    first, *more = text.strip().splitlines() or [""]
+    return clean(first) + (" …" if more else "")
 
 
 def clean_lines(text: str) -> str:
@@ -49,13 +57,19 @@ def fit(text: str, columns: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
-def table(headings: Row, rows: Iterable[Row], *, stretch: int) -> str:
-    """Rows in columns. Where the terminal is too narrow, the column `stretch` gives way."""
+def table(
+    headings: Row, rows: Iterable[Row], *, stretch: Sequence[int], room: int | None = None
+) -> str:
+    """Rows in columns. Where there is too little room, the widest of `stretch` gives way."""
     all_rows = [tuple(headings), *(tuple(row) for row in rows)]
     widths = [max(width(row[i]) for row in all_rows) for i in range(len(headings))]
-    spare = _room() - sum(widths) - 2 * (len(widths) - 1)
-    if spare < 0:
-        widths[stretch] = max(10, widths[stretch] + spare)
+    over = sum(widths) + 2 * (len(widths) - 1) - (room or terminal_width())
+    while over > 0:
+        widest = max(stretch, key=lambda column: widths[column])
+        if widths[widest] <= NARROWEST:
+            break
+        widths[widest] -= 1
+        over -= 1
     lines = (
         "  ".join(_padded(cell, columns) for cell, columns in zip(row, widths, strict=True))
         for row in all_rows
@@ -94,6 +108,6 @@ def _padded(cell: str, columns: int) -> str:
     return cell + " " * (columns - width(cell))
 
 
-def _room() -> int:
+def terminal_width() -> int:
     """Only a terminal has an edge: what is piped into a program is never cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -37,8 +37,7 @@ async def watching(home: Path) -> AsyncIterator[None]:
             yield
         finally:
             showing.cancel()
-            with suppress(asyncio.CancelledError):
-                await showing
+            await asyncio.gather(showing, return_exceptions=True)
             await view.finish()
 
 

@@ -54,9 +54,12 @@ class Bell:
     def close(self) -> None:
         """Wake whoever still waits and stop watching."""
         self._wake()
-        if self._watch is not None:
-            os.close(self._watch)
-            self._watch = None
+        if self._watch is None:
+            return
+        if self._listeners:
+            asyncio.get_running_loop().remove_reader(self._watch)
+        os.close(self._watch)
+        self._watch = None
 
     async def _rung(self, within: float) -> None:
         ring: asyncio.Future[None] = asyncio.get_running_loop().create_future()

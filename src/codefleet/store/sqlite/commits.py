@@ -70,7 +70,7 @@ class Commits:
         self._refuse_all(self._closed())
 
     def _closed(self) -> StoreTrouble:
-        return StoreTrouble(f"the store {self._database.path} is closed")
+        return StoreTrouble(f"the store {self._database.path} is closed", hint="open it again")
 
     def _commit_all(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._asked:
@@ -93,10 +93,9 @@ class Commits:
             answers = [self._done(one, is_alone=len(asked) == 1) for one in asked]
             if self._connection.in_transaction:  # a refused step that was alone has ended it
                 self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except Exception as error:
             self._roll_back()
-            trouble = explained(error, self._database.path)
-            return [_Answer(one.answer, error=trouble) for one in asked]
+            return [_Answer(one.answer, error=self._told(error)) for one in asked]
         if any(answer.has_written for answer in answers):
             self._announce()
         return answers
@@ -112,9 +111,13 @@ class Commits:
             if not self._connection.in_transaction:  # SQLite gave up all of it: a full disk
                 raise
             self._connection.execute("ROLLBACK" if is_alone else "ROLLBACK TO step")
-            return _Answer(asked.answer, error=self._told(error))
-        has_written = self._connection.total_changes != before
-        return _Answer(asked.answer, result=result, has_written=has_written)
+            answer = _Answer(asked.answer, error=self._told(error))
+        else:
+            has_written = self._connection.total_changes != before
+            answer = _Answer(asked.answer, result=result, has_written=has_written)
+        if not is_alone:
+            self._connection.execute("RELEASE step")
+        return answer
 
     def _told(self, error: Exception) -> Exception:
         if isinstance(error, sqlite3.Error):

@@ -7,10 +7,14 @@ from typing import Any, Literal
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store import statements
-from codefleet.store.sqlite.trouble import in_words
+from codefleet.store.sqlite.trouble import in_words, is_busy, not_ours
 
 HERE = Path(__file__).parent
 OPENING_S = 10.0
+OURS = int.from_bytes(b"flee")
+"""The mark in the file's head by which a store is told from another program's database."""
+
+_SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 Durability = Literal["full", "normal"]
 Values = Mapping[str, Any]
@@ -23,6 +27,7 @@ class Database:
         self.path = path
         self.connection = connection
         self._statements = statements.read(HERE / "queries.sql")
+        self._version = 0
         connection.create_function("holds", 2, _holds, deterministic=True)
 
     def run(self, name: str, values: Values | None = None) -> sqlite3.Cursor:
@@ -44,8 +49,12 @@ class Database:
 
     def version(self) -> int:
         """A number that differs once another connection has committed."""
-        number: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-        return number
+        try:
+            (self._version,) = self.connection.execute("PRAGMA data_version").fetchone()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):  # else a crash is being cleaned up, and nothing new is known
+                raise
+        return self._version
 
     def again(self) -> "Database":
         """A second connection to the same file, for a long reading."""
@@ -62,12 +71,11 @@ def opened(path: Path, *, durability: Durability, create: bool) -> Database:
             _made(path, create)
         connection = _connected(path)
         try:
+            _refuse_strange(path, connection)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute(
-                f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}"
-            )
+            connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
             connection.execute("PRAGMA foreign_keys = ON")
-            _migrated(path, connection)
+            _migrate(connection)
             # From here on nobody waits inside SQLite: that would stop the whole event loop.
             connection.execute("PRAGMA busy_timeout = 0")
         except BaseException:
@@ -88,29 +96,41 @@ def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=OPENING_S, isolation_level=None, cached_statements=256)
 
 
-def _migrated(path: Path, connection: sqlite3.Connection) -> None:
+def _refuse_strange(path: Path, connection: sqlite3.Connection) -> None:
+    """Leave alone what another program, or a later version of this one, has written."""
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and _pragma(connection, "application_id") != OURS:
+        raise not_ours(path)
+    if _pragma(connection, "user_version") > len(_migrations()):
+        raise StoreTrouble(
+            f"the store {path} was written by a newer codefleet", hint="upgrade codefleet"
+        )
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
     """Apply the migrations that the file has not seen, under the lock of all writers."""
-    steps = sorted((HERE / "migrations").glob("*.sql"))
-    if _schema(connection) == len(steps):
+    if _pragma(connection, "user_version") >= len(_migrations()):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        seen = _schema(connection)
-        if seen > len(steps):
-            raise StoreTrouble(
-                f"the store {path} was written by a newer codefleet", hint="upgrade codefleet"
-            )
-        for step in steps[seen:]:
-            _apply(connection, step.read_text(encoding="utf-8"))
-        connection.execute(f"PRAGMA user_version = {len(steps)}")
+        # Counted again with the lock in hand: another process may have been first.
+        for number, step in enumerate(_migrations(), start=1):
+            if number > _pragma(connection, "user_version"):
+                _apply(connection, step.read_text(encoding="utf-8"))
+                connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute(f"PRAGMA application_id = {OURS}")
+        connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
-def _schema(connection: sqlite3.Connection) -> int:
-    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+def _migrations() -> list[Path]:
+    return sorted((HERE / "migrations").glob("*.sql"))
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    number: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
     return number
 
 

@@ -121,10 +121,6 @@ INSERT INTO events (body) VALUES (:body);
 -- An imported event keeps its seq, above all that this store has given before.
 INSERT INTO events (seq, body) VALUES (:seq, :body);
 
--- name: last_added
--- The seq of the last of the events just added; those before it count down from there.
-SELECT last_insert_rowid();
-
 -- name: is_paused
 -- While the whole fleet is paused nothing starts.
 SELECT 1 FROM settings WHERE name = 'paused';

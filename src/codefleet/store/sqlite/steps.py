@@ -59,12 +59,10 @@ def put_run(database: Database, run: Run) -> None:
 
 def append(database: Database, events: Sequence[Event]) -> Sequence[Event]:
     """Add events to the log and return them with their seqs."""
-    if not events:
-        return ()
-    database.run_many("add_event", ({"body": rows.event_body(event)} for event in events))
-    last: int = database.run("last_added").fetchone()[0]
-    seqs = range(last - len(events) + 1, last + 1)
-    return [event.evolve(seq=seq) for event, seq in zip(events, seqs, strict=True)]
+    return [
+        event.evolve(seq=database.run("add_event", {"body": rows.event_body(event)}).lastrowid)
+        for event in events
+    ]
 
 
 def _check_fences(database: Database, fences: Mapping[TaskId, int]) -> None:

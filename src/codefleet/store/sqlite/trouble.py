@@ -49,6 +49,12 @@ def explained(error: sqlite3.Error, path: Path) -> StoreTrouble:
     return StoreTrouble(problem.format(path=path, error=error), hint=hint)
 
 
+def not_ours(path: Path) -> StoreTrouble:
+    """The file belongs to another program."""
+    problem, hint = _BROKEN
+    return StoreTrouble(problem.format(path=path), hint=hint)
+
+
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:
     """Let no error of SQLite or of its file out except in words."""

@@ -1,0 +1,25 @@
+"""Where the user stands, or points to: the repository that a command is about."""
+
+import os
+from pathlib import Path
+
+from codefleet.config import load
+from codefleet.domain.model import Repo
+from codefleet.fleet import Fleet
+from codefleet.runner.repository import find, register
+
+
+def repo_here() -> Path | None:
+    """The root of the repository that we stand in, found without starting git."""
+    folder = Path.cwd()
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+async def known_repo(fleet: Fleet, folder: Path) -> Repo:
+    """The repo of the fleet that holds this folder; a new one is made known."""
+    root = await find(folder)
+    known = {repo.path: repo for repo in await fleet.repos()}
+    if str(root) in known:
+        return known[str(root)]
+    settings = load(fleet.home, repo=root, repo_name=root.name, env=os.environ)
+    return await register(fleet, root, settings.trunk)

@@ -1,0 +1,40 @@
+"""A process is who it is by pid and start time together."""
+
+import asyncio
+import os
+import signal
+import subprocess
+
+import pytest
+
+from codefleet.runner.process import Process
+
+BOUND_S = 20
+
+
+async def test_a_process_is_known_by_its_start_and_not_by_its_pid_alone() -> None:
+    with sleeper() as child:
+        process = Process.find(child.pid)
+        assert process is not None
+        assert process.is_alive
+        namesake = Process(process.pid, process.started + 1)
+        assert not namesake.is_alive
+        assert namesake.cpu_seconds() == 0
+        with pytest.raises(ProcessLookupError), namesake.descriptor():
+            pass
+        async with asyncio.timeout(BOUND_S):
+            await namesake.ended()
+        assert process.is_alive
+        process.send(signal.SIGKILL)
+        assert child.wait(BOUND_S) == -signal.SIGKILL
+    assert not process.is_alive
+
+
+def sleeper() -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(["sleep", "600"])
+
+
+def test_a_process_that_has_ended_but_is_not_reaped_is_dead() -> None:
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert Process.find(child.pid) is None
