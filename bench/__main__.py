@@ -5,7 +5,7 @@ from importlib import import_module
 
 from bench.row import Row
 
-PARTS = ("store", "worktree")
+PARTS = ("store", "worktree", "wake", "cli")
 
 
 def main() -> None:

@@ -136,8 +136,8 @@ class Store(Protocol):
 
     async def last_seq(self) -> int: ...
 
-    async def changed(self, within: float) -> bool:
-        """Wait until anybody wrote since this store last waited; False when `within` s passed."""
+    async def changed(self, after: int, within: float) -> bool:
+        """Wait for an event later than seq `after`; False when `within` seconds passed."""
 
     async def lanes(self) -> Sequence[Lane]: ...
 

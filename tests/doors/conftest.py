@@ -20,6 +20,7 @@ class Result(NamedTuple):
 
 
 Cli = Callable[..., Result]
+START = "from codefleet.doors.cli import main; main()"
 
 
 @pytest.fixture(autouse=True)
@@ -70,10 +71,30 @@ def fleet(cli: Cli, repo: SampleRepo) -> Cli:
 def program(*args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Result:
     """Call the program as a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", "from codefleet.doors.cli import main; main()", *args],
+        [sys.executable, "-c", START, *args],
         input=stdin,
         capture_output=True,
         text=True,
         env={**os.environ, **(env or {})},
     )
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def on_a_terminal(*args: str, **env: str) -> str:
+    """What the program prints when a terminal is its stdout."""
+    controller, terminal = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", START, *args],
+        stdout=terminal,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "60", **env},
+    ):
+        os.close(terminal)
+        printed = b""
+        try:
+            while chunk := os.read(controller, 65536):
+                printed += chunk
+        except OSError:  # the other end is closed
+            pass
+    os.close(controller)
+    return printed.decode()

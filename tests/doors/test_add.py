@@ -34,7 +34,7 @@ def test_every_option_becomes_a_field(fleet: Cli) -> None:
         *("-d", "All of it", "--priority", "5", "--label", "b", "--label", "a"),
         *("--scope", "src/mail/**", "--needs", first[:5], "--check", "make test"),
         *("--coder", "command", "--model", "large", "--budget", "2.5", "--budget-tokens", "1000"),
-        *("--not-before", "2199-01-02 03:04", "--attempts", "7", "--timeout", "60"),
+        *("--not-before", "2199-01-02T03:04Z", "--attempts", "7", "--timeout", "60"),
         *("--assign", "agent-1"),
     )
     task = shown(fleet, added(fleet, "Second", *options))
@@ -55,7 +55,7 @@ def test_every_option_becomes_a_field(fleet: Cli) -> None:
     }
     assert {field: task[field] for field in expected} == expected
     moment = datetime.fromisoformat(str(task["not_before"]))
-    assert moment == datetime(2199, 1, 2, 3, 4).astimezone()
+    assert moment == datetime(2199, 1, 2, 3, 4, tzinfo=UTC)
 
 
 def test_a_span_from_now_is_a_moment(fleet: Cli) -> None:
@@ -63,6 +63,13 @@ def test_a_span_from_now_is_a_moment(fleet: Cli) -> None:
     task = shown(fleet, added(fleet, "Later", "--not-before", "+2h"))
     moment = datetime.fromisoformat(str(task["not_before"]))
     assert timedelta(hours=2) <= moment - before < timedelta(hours=3)
+
+
+def test_a_moment_without_a_zone_is_meant_by_the_clock_on_the_wall(fleet: Cli) -> None:
+    late = ("--not-before", "2199-01-02 09:00")
+    task = program("add", "-q", "Later", *late, env={"TZ": "JST-9"}).out.strip()
+    moment = datetime.fromisoformat(str(shown(fleet, task)["not_before"]))
+    assert moment == datetime(2199, 1, 2, tzinfo=UTC)
 
 
 def test_a_moment_that_is_none_is_refused(fleet: Cli) -> None:

@@ -70,6 +70,20 @@ def test_the_doctor_says_what_to_mend(
         assert finding in result.out
 
 
+def test_the_doctor_reads_the_settings_of_every_repo(fleet: Cli, repo: SampleRepo) -> None:
+    repo.write("fleet.toml", "agents = 3\n")
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "agents cannot be set here" in result.out
+
+
+def test_the_doctor_misses_a_trunk_that_is_gone(fleet: Cli, repo: SampleRepo) -> None:
+    repo.git("branch", "--move", "main", "other")
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "there is no branch main" in result.out
+
+
 @pytest.mark.parametrize("file", ["fleet.toml", "fleet.db"])
 def test_the_doctor_survives_what_is_broken(fleet: Cli, home: Path, file: str) -> None:
     (home / file).write_bytes(b"[[[ neither settings nor a store" * 50)

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from codefleet.doors.cli.program import COMMANDS
-from tests.doors.conftest import Cli, program
+from tests.doors.conftest import START, Cli, on_a_terminal, program
 from tests.doors.test_add import added
 from tests.gitrepo import SampleRepo
 
-START = "from codefleet.doors.cli import main; main()"
 SLOW = {"rich", "yaml", "psutil", "tomlkit", "pathspec", "difflib"}
 
 
@@ -241,29 +240,9 @@ def test_a_mistake_of_ours_is_told_in_a_line_and_kept_in_a_log(fleet: Cli, home:
 def test_colours_are_for_terminals_that_want_them(fleet: Cli) -> None:
     added(fleet, "First")
     assert "\x1b[" not in program("list").out
-    wanted = _on_a_terminal("list", NO_COLOR="")
+    wanted = on_a_terminal("list", NO_COLOR="")
     assert "\x1b[" in wanted
-    assert "\x1b[" not in _on_a_terminal("list", NO_COLOR="1")
-
-
-def _on_a_terminal(*args: str, **env: str) -> str:
-    """What the program prints when a terminal is its stdout."""
-    controller, terminal = os.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-c", START, *args],
-        stdout=terminal,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "COLUMNS": "60", **env},
-    ):
-        os.close(terminal)
-        printed = b""
-        try:
-            while chunk := os.read(controller, 65536):
-                printed += chunk
-        except OSError:  # the other end is closed
-            pass
-    os.close(controller)
-    return printed.decode()
+    assert "\x1b[" not in on_a_terminal("list", NO_COLOR="1")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

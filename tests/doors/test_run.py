@@ -9,14 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE
 
-from tests.doors.conftest import Cli
+from tests.doors.conftest import START, Cli, on_a_terminal
 from tests.doors.test_add import added, shown
-from tests.doors.test_program import START, _on_a_terminal
 from tests.gitrepo import SampleRepo
-
-
-def script(*steps: str) -> str:
-    return "\n".join(["```fleet", *steps, "```"])
+from tests.script import script
 
 
 def work(fleet: Cli) -> str:
@@ -152,10 +148,10 @@ def test_reset_is_refused_while_a_runner_lives(fleet: Cli) -> None:
     assert shown(fleet, task)["state"] == "pending"
 
 
-def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
+def teston_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
     first = added(fleet, "First \x1b[31m[bold]", "-d", script("write a.txt hello", "wait 0.5"))
     second = added(fleet, "Second", "--needs", first, "-d", script("write b.txt hello"))
-    seen = _on_a_terminal("run", "--until-idle", "--agents", "2", TERM="xterm", LINES="30")
+    seen = on_a_terminal("run", "--until-idle", "--agents", "2", TERM="xterm", LINES="30")
     assert "agent-1" in seen
     assert f"waits for {first}" in seen
     assert "[bold]" in seen

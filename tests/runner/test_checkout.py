@@ -425,6 +425,35 @@ async def test_what_the_user_wrote_since_the_crash_stays(
     assert desk.leftovers() == []
 
 
+async def test_a_folder_with_files_of_the_user_s_is_not_given_up_for_a_file(
+    tmp_path: Path, trap: Trap
+) -> None:
+    desk = Desk(tmp_path, {"x": "x\n", "a": "a\n"}, {"x/y/z": "z\n"})
+    await die(desk, trap, *DEATHS["after the files"])
+    desk.repo.write("x/mine", "mine\n")
+    assert await recover(desk.journal) is None
+    assert (desk.path / "x" / "mine").read_text() == "mine\n"
+    assert desk.repo.git("status", "--porcelain", "-uall").splitlines() == [" D x", "?? x/mine"]
+    assert desk.leftovers() == []
+
+
+async def test_a_checkout_behind_a_link_is_recovered_too(desk: Desk, trap: Trap) -> None:
+    link = desk.home / "link"
+    link.symlink_to(desk.path)
+    desk.path = link
+    await die(desk, trap, *DEATHS["after the files"])
+    assert await recover(desk.journal) is None
+    desk.check_at(desk.old)
+
+
+async def test_a_journal_that_cannot_be_written_is_told_in_a_sentence(desk: Desk) -> None:
+    desk.repo.write("lane", "a file where the lane's folder should be", at=desk.home)
+    before = desk.everything()
+    with pytest.raises(Workspace, match="cannot move the trunk"):
+        await desk.forward()
+    assert desk.everything() == before
+
+
 async def test_a_checkout_that_the_user_unlocked_by_hand_is_the_user_s(
     desk: Desk, trap: Trap
 ) -> None:

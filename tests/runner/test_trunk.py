@@ -83,10 +83,10 @@ class Site:
         assert self.leftovers() == []
 
     def leftovers(self) -> list[str]:
-        """Locks and drafts that nobody works on any more."""
+        """Locks and drafts in the user's way; a half-made worktree of the lane's is not."""
         git = self.repo.path / ".git"
-        drafts = [file.name for file in git.glob("index.*")]
-        return drafts + [str(file) for file in git.rglob("*.lock")]
+        locks = [file for file in git.rglob("*.lock") if git / "worktrees" not in file.parents]
+        return sorted({file.name for file in (*git.glob("index.*"), *locks)})
 
 
 @pytest.fixture(autouse=True)

@@ -51,64 +51,68 @@ async def test_events_are_read_by_task_and_by_kind(store: Store) -> None:
     assert [one.seq for one in await store.events(task=TaskId("a"), newest=True, limit=1)] == [2]
 
 
+async def say(store: Store) -> None:
+    await store.write(Write(events=[event("said")]))
+
+
 async def test_a_fresh_store_has_nothing_new_to_tell(store: Store) -> None:
-    assert await store.changed(0) is False
-    assert await store.changed(0.01) is False
+    assert await store.changed(0, within=0) is False
+    assert await store.changed(0, within=0.01) is False
 
 
-async def test_a_change_made_before_the_wait_is_told_at_once(
-    connect: Callable[[], Store],
-) -> None:
+async def test_an_event_before_the_wait_is_told_at_once(connect: Callable[[], Store]) -> None:
     reader, writer = connect(), connect()
-    await add(writer, task("a"))
-    assert await reader.changed(0) is True
-    assert await reader.changed(0) is False
+    await say(writer)
+    assert await reader.changed(0, within=0) is True
+    assert await reader.changed(1, within=0) is False
 
 
 async def test_a_waiting_reader_wakes_when_another_connection_writes(
     connect: Callable[[], Store],
 ) -> None:
     reader, writer = connect(), connect()
-    for name in "abc":
-        waiting = asyncio.ensure_future(reader.changed(60))
+    for seen in range(3):
+        waiting = asyncio.ensure_future(reader.changed(seen, within=60))
         await asyncio.sleep(0)
-        await add(writer, task(name))
+        await say(writer)
         async with asyncio.timeout(20):
             assert await waiting is True
-    assert await reader.changed(0) is False
+    assert await reader.changed(3, within=0) is False
 
 
 async def test_writes_through_the_same_store_wake_a_waiting_reader(store: Store) -> None:
-    waiting = asyncio.ensure_future(store.changed(60))
+    waiting = asyncio.ensure_future(store.changed(0, within=60))
     await asyncio.sleep(0)
-    await add(store, task("a"))
+    await say(store)
     async with asyncio.timeout(20):
         assert await waiting is True
 
 
-async def test_several_readers_of_one_store_all_wake(connect: Callable[[], Store]) -> None:
+async def test_readers_of_one_store_wait_apart_and_miss_nothing(
+    connect: Callable[[], Store],
+) -> None:
     reader, writer = connect(), connect()
-    waiting = [asyncio.ensure_future(reader.changed(60)) for _ in range(3)]
+    waiting = [asyncio.ensure_future(reader.changed(0, within=60)) for _ in range(3)]
     await asyncio.sleep(0)
-    await add(writer, task("a"))
+    await say(writer)
     async with asyncio.timeout(20):
         assert await asyncio.gather(*waiting) == [True, True, True]
+    assert await reader.changed(0, within=0) is True
 
 
 async def test_a_reader_that_stops_waiting_harms_no_other(connect: Callable[[], Store]) -> None:
     reader, writer = connect(), connect()
-    impatient = asyncio.ensure_future(reader.changed(60))
-    patient = asyncio.ensure_future(reader.changed(60))
+    impatient = asyncio.ensure_future(reader.changed(0, within=60))
+    patient = asyncio.ensure_future(reader.changed(0, within=60))
     await asyncio.sleep(0)
     impatient.cancel()
     await asyncio.sleep(0)
-    await add(writer, task("a"))
+    await say(writer)
     async with asyncio.timeout(20):
         assert await patient is True
 
 
-async def test_a_claim_that_gives_nothing_wakes_nobody(connect: Callable[[], Store]) -> None:
+async def test_what_is_no_event_wakes_nobody(connect: Callable[[], Store]) -> None:
     reader, writer = connect(), connect()
-    assert await claim(writer) == []
-    assert await reader.changed(0) is False
-    assert await writer.changed(0) is False
+    await add(writer, task("a"))
+    assert await reader.changed(0, within=0.01) is False

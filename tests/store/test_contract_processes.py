@@ -56,6 +56,14 @@ async def rest(process: Process) -> list[str]:
     return said.split("\n")[:-1]
 
 
+async def finished(process: Process) -> list[str]:
+    """All lines of a process that ended well."""
+    said = await rest(process)
+    async with asyncio.timeout(60):
+        assert await process.wait() == 0
+    return said
+
+
 @pytest.fixture
 async def here(place: Place) -> AsyncIterator[Store]:
     """This process's own connection, by the same clock as the others."""
@@ -68,7 +76,7 @@ async def test_each_task_goes_to_exactly_one_of_many_processes(place: Place, her
     names = [f"t{number:03}" for number in range(120)]
     await add(here, *(task(name) for name in names))
     async with workers(place, "drain", many=3) as processes:
-        shares = [await rest(process) for process in processes]
+        shares = [await finished(process) for process in processes]
     assert sorted(name for share in shares for name in share) == names
     assert await here.counts() == {"completed": 120}
     assert len(await here.runs()) == 120
@@ -79,10 +87,10 @@ async def test_a_reader_never_sees_a_seq_out_of_order_while_processes_write(
 ) -> None:
     seen: list[int] = []
     async with workers(place, "append", 60, many=3) as processes:
-        said = asyncio.gather(*(rest(process) for process in processes))
+        said = asyncio.gather(*(finished(process) for process in processes))
         while len(seen) < 180:
             async with asyncio.timeout(60):
-                await here.changed(60)
+                await here.changed(len(seen), within=60)
             seen += [one.seq for one in await here.events(after=seen[-1] if seen else 0)]
         acknowledged = [int(seq) for lines in await said for seq in lines]
     assert seen == list(range(1, 181))
@@ -91,7 +99,7 @@ async def test_a_reader_never_sees_a_seq_out_of_order_while_processes_write(
 
 async def test_several_processes_may_open_a_store_that_is_not_there_yet(place: Place) -> None:
     async with workers(place, "append", 1, many=4) as processes:
-        said = [await rest(process) for process in processes]
+        said = [await finished(process) for process in processes]
     assert sorted(said) == [["1"], ["2"], ["3"], ["4"]]
 
 
@@ -100,8 +108,8 @@ async def test_a_waiting_reader_wakes_when_another_process_writes(
 ) -> None:
     async with workers(place, "append", 1) as (process,):
         async with asyncio.timeout(60):
-            assert await here.changed(60) is True
-        assert await rest(process) == ["1"]
+            assert await here.changed(0, within=60) is True
+        assert await finished(process) == ["1"]
     assert await here.last_seq() == 1
 
 

@@ -105,7 +105,7 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
 
 async def test_closing_a_store_ends_every_wait_for_it(tmp_path: Path) -> None:
     store = SqliteStore.open(tmp_path / "fleet.db", clock=StillClock())
-    waiting = asyncio.ensure_future(store.changed(60))
+    waiting = asyncio.ensure_future(store.changed(0, within=60))
     await asyncio.sleep(0)
     await store.close()
     with pytest.raises(StoreTrouble):

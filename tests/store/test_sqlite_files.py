@@ -44,6 +44,14 @@ async def test_a_store_is_durable_against_a_power_cut_unless_told_otherwise(
     await normal.close()
 
 
+async def test_the_database_itself_refuses_a_need_that_is_no_task(tmp_path: Path) -> None:
+    store = opened(tmp_path / "fleet.db")
+    await add(store, task("a"))
+    with pytest.raises(sqlite3.IntegrityError):
+        store._database.run("add_need", {"task": "a", "need": "ghost"})
+    await store.close()
+
+
 async def test_what_was_stored_is_there_after_opening_again(tmp_path: Path) -> None:
     first = opened(tmp_path / "fleet.db")
     await add(first, task("a"))

@@ -59,12 +59,13 @@ class Overview(Tasks, Agents, Inbox):
         """Every event after this one, and then each new one as it happens."""
         only = (await self.get(task)).id if task else None
         while True:
+            latest = await self.store.last_seq()
             found = await self.store.events(after=after, task=only)
             for event in found:
                 after = event.seq
                 yield event
             if not found:
-                await self.store.changed(within=5.0)
+                await self.store.changed(latest, within=5.0)
 
     async def _live_runs(self, running: Sequence[Task]) -> Sequence[Run]:
         if not running:

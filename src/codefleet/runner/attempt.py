@@ -18,7 +18,7 @@ from codefleet.runner.desk import Desk
 from codefleet.runner.hearing import Heard
 from codefleet.runner.hold import Hold
 from codefleet.runner.listening import Listener
-from codefleet.runner.salvage import archive, salvage
+from codefleet.runner.salvage import archive, bring_home, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
@@ -187,6 +187,7 @@ class Attempt:
     async def _look(self, *, checked: bool) -> Evidence:
         worktree = Path(str(self.run.worktree))
         saved = await salvage(worktree, self._message())
+        await bring_home(worktree, str(self.run.branch))
         found = await evidence.facts(
             worktree, str(self.run.base), self.task.scope, salvaged=bool(saved)
         )

@@ -1,11 +1,10 @@
 """The user's own checkout of the trunk: clean, it moves forward with its files; else it stays."""
 
 import asyncio
-import os
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import TypeVar
 
+from codefleet.domain.errors import Workspace
 from codefleet.runner import branch
 from codefleet.runner.git import Git
 from codefleet.runner.journal import Journal, Move, opened
@@ -28,7 +27,7 @@ LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 AT_ONCE = 500
 """How many paths go on one command line."""
 
-Result = TypeVar("Result")
+Work = Callable[[Journal], Coroutine[None, None, str | None]]
 
 
 async def where(repo: Path, trunk: str) -> Path | None:
@@ -70,27 +69,30 @@ async def forward(checkout: Path, trunk: str, old: str, new: str, journal: Path)
     is back in place; when even that fails, `recover` does it later.
     """
     move = Move(folder=str(checkout), trunk=trunk, old=old, new=new, with_files=True)
-    async with opened(journal) as book:
-        if book is None:
-            return _busy(trunk)
-        return await _to_its_end(_forward(checkout, move, book))
+    return await _with(journal, lambda book: _forward(checkout, move, book))
 
 
 async def move_branch(repo: Path, trunk: str, old: str, new: str, journal: Path) -> str | None:
     """Move a branch that is checked out nowhere, by compare-and-swap; or say why not."""
     move = Move(folder=str(repo), trunk=trunk, old=old, new=new)
-    async with opened(journal) as book:
-        if book is None:
-            return _busy(trunk)
-        return await _to_its_end(_move_branch(repo, move, book))
+    return await _with(journal, lambda book: _move_branch(repo, move, book))
 
 
 async def recover(journal: Path) -> str | None:
     """End what a killed runner or a killed git left half done; or say what that waits for."""
-    async with opened(journal) as book:
-        if book is None:
-            return "another runner is moving the trunk at this moment"
-        return await _to_its_end(_settle(book))
+    return await _with(journal, _settle)
+
+
+async def _with(journal: Path, work: Work) -> str | None:
+    """Do a piece of work on the journal, with nobody else at it."""
+    try:
+        async with opened(journal) as book:
+            if book is None:
+                return "another runner is moving the trunk at this moment"
+            return await _to_its_end(work(book))
+    except OSError as trouble:
+        hint = "is the disk full, or a folder not writable?"
+        raise Workspace(f"cannot move the trunk: {trouble}", hint=hint) from trouble
 
 
 async def _forward(checkout: Path, move: Move, book: Journal) -> str | None:
@@ -132,7 +134,7 @@ def _is_there(move: Move) -> bool:
     return folder.is_dir() and (not move.with_files or (folder / ".git").exists())
 
 
-async def _to_its_end(work: Coroutine[None, None, Result]) -> Result:
+async def _to_its_end(work: Coroutine[None, None, str | None]) -> str | None:
     """Let these few milliseconds pass before a stop takes effect: the user's files are open."""
     task = asyncio.ensure_future(work)
     try:
@@ -193,11 +195,5 @@ def _printable(path: str) -> str:
 
 
 def _locked(checkout: Path) -> str:
-    return (
-        f"a git command is at work in {checkout}; if there is none, "
-        f"remove {os.fspath(git_dir(checkout) / 'index.lock')}"
-    )
-
-
-def _busy(trunk: str) -> str:
-    return f"another runner is moving {trunk} at this moment"
+    lock = git_dir(checkout) / "index.lock"
+    return f"a git command is at work in {checkout}; if there is none, remove {lock}"

@@ -91,7 +91,7 @@ def failed(folder: Path, args: Sequence[str], done: Done) -> Workspace:
 def _missing(folder: Path) -> Workspace:
     if not folder.is_dir():
         return Workspace(f"there is no folder {folder}", hint="was it moved or deleted?")
-    return Workspace("git is not installed", hint="install git 2.38 or newer")
+    return Workspace("git is not installed", hint="install git 2.39 or newer")
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:

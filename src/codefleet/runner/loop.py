@@ -182,7 +182,7 @@ class Loop:
         """Sleep until something may have changed: news, a free seat, or time itself."""
         while not self._wake.is_set():
             within = await self._patience()
-            changed = asyncio.ensure_future(self.fleet.store.changed(within=within))
+            changed = asyncio.ensure_future(self.fleet.store.changed(self._seen, within))
             woken = asyncio.ensure_future(self._wake.wait())
             await asyncio.wait({changed, woken}, return_when="FIRST_COMPLETED")
             for waiting in (changed, woken):
@@ -195,9 +195,9 @@ class Loop:
         self._wake.clear()
 
     async def _news(self) -> bool:
-        found = await self.fleet.store.events(after=self._seen, kinds=NEWS)
-        if found:
-            self._seen = found[-1].seq
+        latest = await self.fleet.store.last_seq()
+        found = await self.fleet.store.events(after=self._seen, kinds=NEWS, limit=1)
+        self._seen = latest
         return bool(found)
 
     async def _patience(self) -> float:

@@ -15,7 +15,6 @@ ours is replaced: the content of one of the two commits, or the beginning of `ne
 while it wrote the file). Anything else is the user's and stays as it is, as an edit.
 """
 
-import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,7 +22,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from codefleet.runner import branch
-from codefleet.runner.git import Git, failed
+from codefleet.runner.git import Done, Git, failed
 from codefleet.runner.journal import Journal, Move
 from codefleet.runner.salvage import git_dir
 
@@ -50,6 +49,7 @@ class Swap:
         self.index = folder / "index"
         self.lock = folder / "index.lock"
         self.draft = folder / f"index.{move.new[:16]}"
+        self._text = self.draft.with_name(f"{self.draft.name}.text")
         self._seen: tuple[int, int] | None = None
 
     def begin(self) -> None:
@@ -61,14 +61,11 @@ class Swap:
 
     def take_lock(self) -> bool:
         """Lock the index, if nobody has and nobody changed it since `begin`."""
-        text = self.lock.with_name(f"{self.draft.name}.text")
-        text.write_text(self.move.model_dump_json(), encoding="utf-8")
+        self._text.write_text(self.move.model_dump_json(), encoding="utf-8")
         try:
-            os.link(text, self.lock)  # all of its text at once, or not at all
+            self.lock.hardlink_to(self._text)  # all of its text at once, or not at all
         except FileExistsError:
             return False
-        finally:
-            text.unlink()
         if _identity(self.index) == self._seen:
             return True
         self.lock.unlink()
@@ -82,10 +79,7 @@ class Swap:
 
     async def forward(self) -> str | None:
         """Bring files, branch and index to `new`, or say why not; call `settle` unless it did."""
-        words = ("read-tree", "-m", "-u", self.move.old, self.move.new)
-        done = await self.git.run(*words, env=self.env(), holds=[self.journal.lock])
-        if done.code < 0:
-            raise failed(self.root, words, done)
+        done = await self._run("read-tree", "-m", "-u", self.move.old, self.move.new)
         if done.code:
             return f"git cannot move the files of {self.root} now: {done.err}"
         if why := await branch.move(self.git, self.move, self.journal.lock):
@@ -104,7 +98,8 @@ class Swap:
         return {"GIT_INDEX_FILE": str(self.draft), "GIT_OPTIONAL_LOCKS": "1"}
 
     async def _settle_files(self) -> None:
-        if (await self.git.run("diff-index", "--cached", "--quiet", self.move.new)).code == 0:
+        self.begin()
+        if (await self._run("diff-index", "--cached", "--quiet", self.move.new)).code == 0:
             self.lock.unlink()  # only that was left to do
             return
         old, new = await self._side(self.move.old), await self._side(self.move.new)
@@ -114,13 +109,13 @@ class Swap:
         ours = [path for path in astray if await self._is_ours(path, old, new)]
         for path in ours:
             self._remove(path)
-        await self._write_out(path for path in ours if path in target.has)
+        await self._write_out(path for path in ours if path in target.has and self._is_free(path))
         self._publish()
 
     async def _side(self, commit: str) -> Side:
         """Compare the files with a commit, on the paths that the move is about."""
-        kinds = {self.move.old: "A", self.move.new: "D"}
-        changed = await self._diff(f"--diff-filter={kinds[commit].lower()}")
+        not_added_or_not_deleted = "a" if commit == self.move.old else "d"
+        changed = await self._diff(f"--diff-filter={not_added_or_not_deleted}")
         await self._draft_at(commit)
         listed = await self.git(
             "diff-files", "-z", "--name-only", "--ignore-submodules=all", env=self.env()
@@ -135,7 +130,7 @@ class Swap:
         """Draw up the index for a commit, without a look at the files."""
         self.begin()
         await self.git("read-tree", "-i", "-m", self.move.old, commit, env=self.env())
-        await self.git.run("update-index", "-q", "--refresh", env=self.env())
+        await self._run("update-index", "-q", "--refresh")
 
     def _is_at(self, side: Side, path: str) -> bool:
         return side.matches(path, self._is_present(path))
@@ -149,29 +144,48 @@ class Swap:
         file = self.root / path
         if path not in sides[-1].has or file.is_symlink():
             return False
-        whole = await self.git.run("cat-file", "--filters", f"{self.move.new}:{path}")
+        whole = await self._run("cat-file", "--filters", f"{self.move.new}:{path}")
         return whole.out.encode(errors="surrogateescape").startswith(file.read_bytes())
 
     def _is_present(self, path: str) -> bool:
         """Is there a file of this name, and not only one that a link leads to?"""
         file = self.root / path
-        if any((self.root / above).is_symlink() for above in PurePath(path).parents):
+        if any(folder.is_symlink() for folder in self._folders(path)):
             return False
         return file.is_symlink() or (file.exists() and not file.is_dir())
+
+    def _is_free(self, path: str) -> bool:
+        """Can a file be put here without taking away something of the user's?"""
+        file, folders = self.root / path, self._folders(path)
+        if file.exists() or any(spot.is_symlink() for spot in (file, *folders)):
+            return False
+        return all(folder.is_dir() for folder in folders if folder.exists())
+
+    def _folders(self, path: str) -> list[Path]:
+        """The folders above a file, nearest first, without the checkout's own."""
+        return [self.root / above for above in PurePath(path).parents][:-1]
 
     def _remove(self, path: str) -> None:
         if self._is_present(path):
             (self.root / path).unlink()
             with suppress(OSError):  # until a folder that is not empty
-                for above in list(PurePath(path).parents)[:-1]:
-                    (self.root / above).rmdir()
+                for folder in self._folders(path):
+                    folder.rmdir()
 
     async def _write_out(self, paths: Iterable[str]) -> None:
         names = "".join(f"{path}\0" for path in paths)
         words = ("checkout-index", "--quiet", "--index", "-z", "--stdin")
-        done = await self.git.run(*words, stdin=names, env=self.env(), holds=[self.journal.lock])
+        done = await self._run(*words, stdin=names)
+        if done.code:
+            raise failed(self.root, words, done)
+
+    async def _run(self, *words: str, stdin: str | None = None) -> Done:
+        """Run git on the draft, under the journal's lock; raises when it is killed."""
+        lock = [self.journal.lock]
+        done = await self.git.run(*words, stdin=stdin, env=self.env(), holds=lock)
         if done.code < 0:
             raise failed(self.root, words, done)
+        return done
 
     async def _is_at_new(self) -> bool:
         return await self.git("rev-parse", "HEAD") == self.move.new
@@ -181,7 +195,7 @@ class Swap:
         self.lock.unlink()
 
     def _forget_draft(self) -> None:
-        for file in (self.draft, self.draft.with_name(f"{self.draft.name}.lock")):
+        for file in (self.draft, self._text, self.draft.with_name(f"{self.draft.name}.lock")):
             file.unlink(missing_ok=True)
 
 

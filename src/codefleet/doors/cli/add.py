@@ -78,11 +78,13 @@ def add(
         return await fleet.add(placed)
 
     added = call(queue)
-    if as_json:
-        show.nouns(added) if source else show.noun(added[0])
-        return
-    for task in added:
-        click.echo(task.id if quiet else f"{task.id}  {clean(task.title)}")
+    if as_json and source:
+        show.nouns(added)
+    elif as_json:
+        show.noun(added[0])
+    else:
+        for task in added:
+            click.echo(task.id if quiet else f"{task.id}  {clean(task.title)}")
 
 
 def _draft(title: str | None, said: dict[str, Any]) -> Draft:

@@ -59,7 +59,7 @@ async def _work(fleet: "Fleet", ref: str) -> Work:
 
 
 async def _of_run(run: Run, folder: Path) -> Work | None:
-    if False and run.worktree and run.base and Path(run.worktree).is_dir():
+    if run.is_live and run.worktree and run.base and Path(run.worktree).is_dir():
         from codefleet.runner.radar import snapshot  # here, because few calls look at live work
 
         return Work(folder, (run.base, await snapshot(Path(run.worktree))), ())

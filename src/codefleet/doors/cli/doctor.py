@@ -141,11 +141,19 @@ def _repos(repos: Sequence[Repo]) -> Iterator[Finding]:
     if not repos:
         yield Finding("no repo is known yet", "call `fleet init` inside one", must=False)
     for repo in repos:
-        if not Path(repo.path).is_dir():
-            yield Finding(f"repo {repo.name}: there is no {repo.path}", "was it moved?")
-            continue
-        ref = f"refs/heads/{repo.trunk}"
-        asked = ["git", "-C", repo.path, "rev-parse", "--verify", "--quiet", ref]
-        there = subprocess.run(asked, capture_output=True).returncode == 0
-        what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
-        yield Finding(what, "" if there else f"there is no branch {repo.trunk}; make it")
+        yield _repo(repo)
+
+
+def _repo(repo: Repo) -> Finding:
+    folder = Path(repo.path)
+    if not folder.is_dir():
+        return Finding(f"repo {repo.name}: there is no {repo.path}", "was it moved?")
+    try:
+        load(home(), repo=folder, repo_name=repo.name, env=os.environ)
+    except FleetError as wrong:
+        return Finding(wrong.problem, wrong.hint)
+    ref = f"refs/heads/{repo.trunk}"
+    asked = ["git", "-C", repo.path, "rev-parse", "--verify", "--quiet", ref]
+    there = subprocess.run(asked, capture_output=True).returncode == 0
+    what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
+    return Finding(what, "" if there else f"there is no branch {repo.trunk}; make it")

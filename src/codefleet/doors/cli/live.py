@@ -28,9 +28,10 @@ class LiveView:
     async def follow(self) -> None:
         self._live.start()
         while True:
+            seen = await self._fleet.store.last_seq()
             await self._draw()
             await asyncio.sleep(FRAME_S)  # no eye sees more, and drawing costs
-            await self._fleet.store.changed(within=1.0)
+            await self._fleet.store.changed(seen, within=1.0)
 
     async def finish(self) -> None:
         try:

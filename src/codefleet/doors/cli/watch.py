@@ -26,10 +26,7 @@ class View(Protocol):
 
 @asynccontextmanager
 async def watching(home: Path) -> AsyncIterator[None]:
-    """Show what happens while the body works.
-
-    The view has a store of its own: two who wait on one would take each other's wake-ups.
-    """
+    """Show what happens while the body works, from a connection of its own."""
     async with open_fleet(home) as fleet:
         view = await _view(fleet)
         showing = asyncio.create_task(view.follow())
@@ -59,7 +56,7 @@ class Lines:
     async def follow(self) -> None:
         while True:
             await self.finish()
-            await self._fleet.store.changed(within=5.0)
+            await self._fleet.store.changed(self._seen, within=5.0)
 
     async def finish(self) -> None:
         while events := await self._fleet.events(after=self._seen):

@@ -17,6 +17,8 @@ IN_ATTRIB = 0x00000004
 LOOK_S = 0.5
 LOOK_UNTOLD_S = 0.02
 
+Mark = tuple[int, int]
+
 
 class Bell:
     """Rung after each commit of this store; heard by every store on the same file."""
@@ -25,7 +27,6 @@ class Bell:
         self._path = path
         self._version = version
         self._rings = 0
-        self._heard = (version(), 0)
         self._waiting: set[asyncio.Future[None]] = set()
         self._watch: int | None = None
         self._listeners = 0
@@ -37,18 +38,20 @@ class Bell:
         with contextlib.suppress(OSError):  # the safety net will tell the others
             os.utime(self._path)
 
-    async def wait(self, within: float) -> bool:
-        """Wait for a ring since the last one heard; False when `within` seconds passed."""
+    def mark(self) -> Mark:
+        """What has been written so far, to wait for more."""
+        return self._version(), self._rings
+
+    async def wait(self, since: Mark, within: float) -> bool:
+        """Wait for a ring since the mark; False when `within` seconds passed."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within
-        heard = self._heard
         with self._listening(loop):
-            while (now := (self._version(), self._rings)) == heard:
+            while self.mark() == since:
                 left = until - loop.time()
                 if left <= 0:
                     return False
                 await self._rung(min(left, LOOK_S if self._watch else LOOK_UNTOLD_S))
-        self._heard = now
         return True
 
     def close(self) -> None:

@@ -73,9 +73,16 @@ class SqliteStore:
 
         return await self._commits.ask(step)
 
-    async def changed(self, within: float) -> bool:
+    async def changed(self, after: int, within: float) -> bool:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within
         with in_words(self._database.path):
-            return await self._bell.wait(within)
+            while True:
+                mark = self._bell.mark()  # before the look, so that nothing falls in between
+                if await self.last_seq() > after:
+                    return True
+                if not await self._bell.wait(mark, until - loop.time()):
+                    return False
 
     async def now(self) -> datetime:
         return self._clock.now()
