@@ -160,13 +160,14 @@ async def _worked(pair: Pair, size: int, needs: Needs, *, at_once: int) -> Times
 
 async def _work(store: SqliteStore, seat: Seat, size: int) -> None:
     while True:
+        seen = await store.last_seq()
         claims = await store.claim([seat], Want(), lease=LEASE)
         if claims:
             await store.write(_completed(claims[0]))
         elif (await store.counts()).get("completed") == size:
             return
         else:
-            await store.changed(1)
+            await store.changed(seen, within=1)
 
 
 async def _fill(pair: Pair, size: int, needs: Needs) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from codefleet.domain.model import TaskId
 from codefleet.ports import Store, Write
-from tests.store.samples import add, claim, event, task
+from tests.store.samples import add, event, task
 
 
 async def test_events_get_rising_numbers_in_their_order(store: Store) -> None:
