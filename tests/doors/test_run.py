@@ -118,7 +118,10 @@ def runner_at_work(until: str) -> Iterator[subprocess.Popen[str]]:
         assert log.stdout
         assert any(until in line for line in log.stdout)
         log.kill()
-        yield runner
+        try:
+            yield runner
+        finally:
+            runner.terminate()  # a test that fails leaves no runner behind
 
 
 def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -> None:

@@ -1,6 +1,7 @@
 """What the commands share: opening the fleet, the option --json, and arguments that name tasks."""
 
 import asyncio
+import gc
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -44,6 +45,8 @@ async def _with_fleet(
     from codefleet.wiring import open_fleet  # here, so that `--help` need not load a store
 
     async with open_fleet(folder, repo=repo, create=create) as fleet:
+        gc.freeze()  # all is loaded: from here on garbage is collected, but not sought in modules
+        gc.enable()
         return await verb(fleet)
 
 

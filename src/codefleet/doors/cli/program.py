@@ -111,7 +111,7 @@ def program(ctx: click.Context, home: Path | None) -> None:
         click.echo(ctx.get_help())
 
 
-def main(args: Sequence[str] | None = None) -> None:
+def run(args: Sequence[str] | None) -> None:
     """Run the program and leave with the exit code that fits how it ended."""
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
@@ -127,7 +127,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _ended(args: list[str]) -> int:
     """Run, and tell every way to end as it should be told."""
     try:
-        code = _run(args)
+        code = _invoked(args)
         sys.stdout.flush()
         return code
     except click.exceptions.Exit as leave:
@@ -147,7 +147,7 @@ def _ended(args: list[str]) -> int:
         return _unexpected(error)
 
 
-def _run(args: list[str]) -> int:
+def _invoked(args: list[str]) -> int:
     """As click would, except that click has its own mind about closed pipes."""
     name = "codefleet" if Path(sys.argv[0]).name == "codefleet" else "fleet"
     wanted = f"_{name.upper()}_COMPLETE"
