@@ -388,3 +388,13 @@ async def test_changed_settings_take_effect_without_a_restart_and_bad_ones_do_no
     loop.stop()
     await running
     assert "b.txt" not in repo.git("ls-tree", "--name-only", "main")
+
+
+async def test_the_trunk_that_the_settings_name_is_where_work_lands(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    repo.git("branch", "next")
+    await add("Work", "write new.txt new")
+    await crew.work(trunk="next")
+    assert repo.read("next", "new.txt") == "new\n"
+    assert "new.txt" not in repo.git("ls-tree", "--name-only", "main")

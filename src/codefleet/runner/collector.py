@@ -18,12 +18,11 @@ FLEET_BRANCHES = "refs/heads/fleet/"
 
 async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[str]:
     """Remove idle worktrees, branches of finished tasks and files of old runs; tell each."""
-    for repo in await desk.fleet.repos():
-        if Path(repo.path).is_dir():
-            async for told in _worktrees(desk, repo, dry_run=dry_run):
-                yield told
-            async for told in _branches(desk, repo, dry_run=dry_run):
-                yield told
+    for repo in await desk.repos():
+        async for told in _worktrees(desk, repo, dry_run=dry_run):
+            yield told
+        async for told in _branches(desk, repo, dry_run=dry_run):
+            yield told
     async for told in _run_folders(desk, dry_run=dry_run):
         yield told
 
@@ -31,7 +30,7 @@ async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[str]:
 async def trim(desk: Desk) -> None:
     """Keep no more worktrees per repo than the fleet has seats: more came only by mishaps."""
     seats = sum(len(runner.seats) for runner in await desk.fleet.store.runners())
-    for repo in await desk.fleet.repos():
+    for repo in await desk.repos():
         place = Workplace(desk, repo)
         slots = await place.pool.slots()
         if len(slots) > seats:
@@ -43,7 +42,7 @@ async def trim(desk: Desk) -> None:
 
 async def reset(desk: Desk) -> AsyncIterator[str]:
     """Archive every branch of the fleet, remove its worktrees, then forget all tasks."""
-    repos = [repo for repo in await desk.fleet.repos() if Path(repo.path).is_dir()]
+    repos = await desk.repos()
     await desk.fleet.forget()
     for repo in repos:
         place = Workplace(desk, repo)

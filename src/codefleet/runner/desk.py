@@ -1,7 +1,7 @@
 """What all parts of a runner share: the fleet, the places in its home, the settings per repo."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codefleet.config import FILE, Config, Live, load
@@ -22,6 +22,16 @@ class Desk:
         self._flags = flags or {}
         self._live: dict[str, Live] = {}
         self._house = self._watch(None)
+
+    async def repo(self, name: str) -> Repo:
+        """A repo with the trunk that its settings name, else the one it was made known with."""
+        known = await self.fleet.repo(name)
+        return known.evolve(trunk=self.settings(known).trunk or known.trunk)
+
+    async def repos(self) -> Sequence[Repo]:
+        """Every repo of the fleet that is on this machine."""
+        known = [repo for repo in await self.fleet.repos() if Path(repo.path).is_dir()]
+        return [await self.repo(repo.name) for repo in known]
 
     def settings(self, repo: Repo) -> Config:
         """The settings in force for this repo."""

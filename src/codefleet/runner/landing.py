@@ -1,6 +1,7 @@
 """The lane: one runner at a time brings finished work onto a repo's trunk, piece by piece."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
@@ -27,8 +28,7 @@ class Landing:
     async def turn(self, dead: Collection[str]) -> None:
         """Start the lane of every repo that has something to land and is not at it already."""
         for name in {task.repo for task in await self.fleet.landable()} - set(self._busy):
-            repo = await self.fleet.repo(name)
-            work = asyncio.create_task(self._work(repo, dead))
+            work = asyncio.create_task(self._work(name, dead))
             self._busy[name] = work
             work.add_done_callback(partial(self._done, name))
 
@@ -40,20 +40,21 @@ class Landing:
         """Let landings under way come to their end."""
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
 
-    async def _work(self, repo: Repo, dead: Collection[str]) -> None:
-        lane = await self.fleet.take_lane(repo.name, self.holder, dead)
+    async def _work(self, name: str, dead: Collection[str]) -> None:
+        lane = await self.fleet.take_lane(name, self.holder, dead)
         if lane is None:
             self.waits = True
             return
         async with self._kept(lane):
             self.waits = False
             for task in await self.fleet.landable():
-                if task.repo == repo.name and not await self._land(task, repo):
+                if task.repo == name and not await self._land(task):
                     self.waits = True
 
-    async def _land(self, task: Task, repo: Repo) -> bool:
+    async def _land(self, task: Task) -> bool:
         """Land one task; False when it must wait."""
         try:
+            repo = await self.desk.repo(task.repo)
             settings = self.desk.settings(repo)
             found = await self._try(task, repo, settings)
         except FleetError as trouble:
@@ -146,3 +147,11 @@ class Landing:
                 await self.fleet.leave_lane(lane)
             except Stale:
                 return
+
+
+async def land_now(desk: Desk) -> None:
+    """Land what may land without a runner: for a human who approves while none is at work."""
+    hand = RunnerId(f"hand-{os.getpid()}")
+    landing = Landing(desk, hand, when_done=lambda: None)
+    await landing.turn(dead=())
+    await landing.finish()

@@ -92,7 +92,7 @@ class Loop:
 
     async def _drive(self, task: Task, run: Run) -> None:
         try:
-            attempt = Attempt(self.desk, task, run, await self.fleet.repo(task.repo))
+            attempt = Attempt(self.desk, task, run, await self.desk.repo(task.repo))
         except FleetError as bad:  # settings that cannot be read: without them nothing is checked
             later = await self.fleet.store.now() + timedelta(seconds=LONGEST_WAIT_S)
             await self.fleet.release(run, bad.problem, until=later)

@@ -1,10 +1,16 @@
 """What waits for a human, and the human's words: inbox, answer, land, reject."""
 
+from typing import TYPE_CHECKING
+
 import click
 
+from codefleet.domain.model import Task
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, complete_task, json_option, say, task_argument
 from codefleet.doors.cli.moves import moved
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
 
 
 @click.command()
@@ -33,8 +39,23 @@ def answer(task: str, words: str, as_json: bool) -> None:
 @task_argument
 @json_option
 def land(task: str, as_json: bool) -> None:
-    """Approve reviewed work: the lane brings it onto the trunk next."""
-    moved(call(lambda fleet: fleet.land(task)), "lands next", as_json)
+    """Approve reviewed work: it goes onto the trunk next, at once if no runner is at work."""
+    landed = call(lambda fleet: _land(fleet, task))
+    moved(landed, "has landed" if landed.landed else f"lands next{_why(landed)}", as_json)
+
+
+async def _land(fleet: "Fleet", ref: str) -> Task:
+    from codefleet.runner.desk import Desk
+    from codefleet.runner.landing import land_now
+
+    task = await fleet.land(ref)
+    if not any(agent.state != "offline" for agent in await fleet.agents()):
+        await land_now(Desk(fleet))
+    return await fleet.get(task.id)
+
+
+def _why(task: Task) -> str:
+    return f", but {task.note}" if task.note else ""
 
 
 @click.command()

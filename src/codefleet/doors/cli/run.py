@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
-@click.option("--coder", help="The agent program for tasks that name none.")
+@click.option("--coder", help="Take only tasks for this agent program, or for none.")
 @click.option("--until-idle", is_flag=True, help="End when there is nothing left to do.")
 def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
     """Work the queue with a number of agents.
 
     Ctrl-C stops gently: agents are asked to end and their work is kept. Ctrl-C again stops at once.
+    With --until-idle the exit code is 1 when a task failed for good.
     """
 
     async def work(fleet: "Fleet") -> int:
@@ -32,9 +33,13 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
         seats = agents or fleet.config.agents
         loop = Loop(Desk(fleet, flags), agents=seats, coder=coder, until_idle=until_idle)
         stopped = _heed_signals(loop)
+        began = await fleet.store.last_seq()
         async with watching(home()):
             await loop.run()
-        return 128 + stopped[0] if stopped else 0
+        failed = len(await fleet.store.events(after=began, kinds=["task.failed"]))
+        if failed:
+            say(f"{failed} {'tasks' if failed > 1 else 'task'} failed; `fleet list` shows why")
+        return 128 + stopped[0] if stopped else int(until_idle and failed > 0)
 
     click.get_current_context().exit(call(work))
 

@@ -1,0 +1,117 @@
+"""Wired or absent: what nothing reaches, reads or emits is not here."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from codefleet.config import KEYS
+from codefleet.domain.events import KINDS
+from codefleet.doors.cli.program import COMMANDS
+from tests.docs.pages import ROOT
+
+SOURCE = ROOT / "src"
+WALK = ROOT / "docs" / "explanation" / "the-walk.md"
+PROGRAMS = {"codefleet.runner.keeper", "codefleet.coders.scripted_agent"}
+"""Started as programs of their own, by the path of their file."""
+HOP = re.compile(r"\[`([\w/]+\.py)`\]\([^)]+\) `(\w+)`")
+
+
+@cache
+def modules() -> dict[str, Path]:
+    files = (SOURCE / "codefleet").rglob("*.py")
+    sample = SOURCE / "codefleet" / "doors" / "cli" / "sample"
+    return {_module(file): file for file in files if not file.is_relative_to(sample)}
+
+
+def _module(file: Path) -> str:
+    parts = file.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def parsed(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
+def imports(module: str) -> Iterator[str]:
+    """The modules of ours that this one imports, anywhere in it, and the packages around them."""
+    for node in ast.walk(parsed(module)):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in named:
+            yield from (package for package in _packages(name) if package in modules())
+
+
+def _packages(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
+
+
+def doors() -> set[str]:
+    """Where a user comes in: the program, its commands, the library, coders, programs by path."""
+    commands = {f"codefleet.doors.cli.{place.partition(':')[0]}" for place in COMMANDS.values()}
+    coders = {entry.module for entry in entry_points(group="codefleet.coders")}
+    return {"codefleet", "codefleet.__main__", "codefleet.wiring", *commands, *PROGRAMS} | {
+        coder for coder in coders if coder in modules()
+    }
+
+
+def texts(*, without: str) -> str:
+    return "\n".join(
+        file.read_text(encoding="utf-8") for name, file in modules().items() if name != without
+    )
+
+
+def test_every_module_is_reached_from_a_door() -> None:
+    reached: set[str] = set()
+    ahead = doors()
+    while ahead:
+        module = ahead.pop()
+        reached.add(module)
+        ahead |= set(imports(module)) - reached
+    assert set(modules()) - reached == set()
+
+
+def test_every_program_that_is_started_by_its_path_is_started_somewhere() -> None:
+    said = texts(without="")
+    for program in PROGRAMS:
+        assert f'with_name("{program.rpartition(".")[2]}.py")' in said, program
+
+
+def test_every_setting_is_read_outside_the_module_that_defines_it() -> None:
+    said = texts(without="codefleet.config")
+    unread = [key for key in KEYS if not re.search(rf"\b(config|settings)\.{key}\b", said)]
+    # Tables that `load` itself takes apart when it lays the files over one another.
+    assert unread == ["repos"]
+
+
+def test_every_kind_of_event_is_emitted_somewhere() -> None:
+    said = texts(without="codefleet.domain.events")
+    written = {
+        constant.value
+        for module in modules()
+        if module not in ("codefleet.domain.events", "codefleet.runner.loop")
+        for constant in ast.walk(parsed(module))
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
+    }
+    paused = {f"{who}.{what}" for who in ("task", "fleet") for what in ("paused", "resumed")}
+    assert 'event(f"fleet.{past}"' in said
+    assert 'event(f"task.{past}"' in said
+    assert set(KINDS) - written - paused == set()
+
+
+def test_every_name_on_the_walk_is_in_its_file() -> None:
+    hops = HOP.findall(WALK.read_text())
+    assert len(hops) >= 5
+    for file, function in hops:
+        tree = parsed("codefleet." + file.removesuffix(".py").replace("/", "."))
+        defined = (ast.FunctionDef, ast.AsyncFunctionDef)
+        names = {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+        assert function in names, f"{file}: {function}"
