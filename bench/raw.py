@@ -3,7 +3,8 @@
 It is durable (WAL, the same `synchronous`), a claim is atomic and gives a fence and a lease, a
 completion is fenced and unblocks what waited, and each step writes its event in the same
 transaction. It has no runs, no scopes, no filters, no versions and checks no input; a task is a
-row with an integer for its id, and nothing is parsed.
+row with an integer for its id, and nothing is parsed. `RawRuns` also keeps the run: a row with the
+lease, added by the claim and ended by the completion, of which a task has at most one that lives.
 """
 
 import sqlite3
@@ -38,6 +39,16 @@ COMPLETE = "UPDATE tasks SET state = 'completed' WHERE id = ? AND fence = ? AND 
 UNBLOCK = "UPDATE tasks SET unmet = unmet - 1 WHERE id IN (SELECT task FROM needs WHERE need = ?)"
 TELL = "INSERT INTO events (task, kind, body) VALUES (?, ?, ?)"
 COUNT = "SELECT state, unmet > 0, count(*) FROM tasks GROUP BY state, unmet"
+RUNS = """
+CREATE TABLE runs (
+    task INTEGER NOT NULL, number INTEGER NOT NULL, lease_until TEXT NOT NULL, outcome TEXT,
+    body TEXT NOT NULL, PRIMARY KEY (task, number)
+);
+CREATE UNIQUE INDEX live ON runs (task) WHERE outcome IS NULL;
+"""
+START = "INSERT INTO runs (task, number, lease_until, body) VALUES (?, ?, ?, ?)"
+END = "UPDATE runs SET outcome = 'submitted', body = ? WHERE task = ? AND number = ?"
+LEASE = "2026-01-01T00:00:00"
 
 Claimed = tuple[int, int, str]
 
@@ -70,7 +81,7 @@ class RawQueue:
         claimed: list[Claimed] = []
         run("BEGIN IMMEDIATE")
         for _ in range(workers):
-            for task in run(CLAIM, ("2026-01-01T00:00:00",)).fetchall():
+            for task in run(CLAIM, (LEASE,)).fetchall():
                 run(TELL, (task[0], "started", "{}"))
                 claimed.append(task)
         run("COMMIT")
@@ -95,3 +106,34 @@ class RawQueue:
 
     def close(self) -> None:
         self.connection.close()
+
+
+class RawRuns(RawQueue):
+    """The same queue with a row for each run."""
+
+    def __init__(self, path: Path, durability: str, body: str, run_body: str) -> None:
+        super().__init__(path, durability, body)
+        self.connection.executescript(RUNS)
+        self.run_body = run_body
+
+    def claim(self, workers: int = 1) -> list[Claimed]:
+        run = self.connection.execute
+        claimed: list[Claimed] = []
+        run("BEGIN IMMEDIATE")
+        for _ in range(workers):
+            for task in run(CLAIM, (LEASE,)).fetchall():
+                run(START, (task[0], task[1], LEASE, self.run_body))
+                run(TELL, (task[0], "started", "{}"))
+                claimed.append(task)
+        run("COMMIT")
+        return claimed
+
+    def complete(self, claimed: Iterable[Claimed]) -> None:
+        run = self.connection.execute
+        run("BEGIN IMMEDIATE")
+        for task, fence, _ in claimed:
+            if run(COMPLETE, (task, fence)).rowcount:
+                run(END, (self.run_body, task, fence))
+                run(UNBLOCK, (task,))
+                run(TELL, (task, "completed", "{}"))
+        run("COMMIT")

@@ -7,13 +7,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from bench.raw import RawQueue
+from bench.raw import RawQueue, RawRuns
 from bench.row import Row
-from codefleet.domain.lifecycle import Claim, Seat, Verb, end, move
+from codefleet.domain.lifecycle import Claim, Seat, Verb, claim, end, move
 from codefleet.domain.model import Event, Outcome, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Write
@@ -21,6 +22,8 @@ from codefleet.store.sqlite.database import Durability
 from codefleet.store.sqlite.store import SqliteStore
 
 ROUNDS = 5
+TURNS = 5
+DURABILITIES: tuple[Durability, ...] = ("full", "normal")
 AT_ONCE = 8
 LEASE = timedelta(minutes=5)
 NOW = datetime.now(UTC)
@@ -35,23 +38,25 @@ class RealClock:
         return datetime.now(UTC)
 
 
-class Pair(NamedTuple):
-    """Ours and raw, both fresh."""
+class Stores(NamedTuple):
+    """Ours and both raw ones, all fresh."""
 
     ours: SqliteStore
     raw: RawQueue
+    raw_runs: RawRuns
 
 
 class Times(NamedTuple):
-    """Microseconds for one item."""
+    """Microseconds for one item; the last only where runs are part of the work."""
 
     ours: float
     raw: float
+    raw_runs: float | None = None
 
 
 class Part(NamedTuple):
     name: str
-    run: Callable[[Pair, int], Awaitable[Times]]
+    run: Callable[[Stores, int], Awaitable[Times]]
     size: int
     goal: float | None = None
 
@@ -70,112 +75,149 @@ def measure(quick: bool) -> list[Row]:
         Part("append an event, 100 at once", append_batch, 5000 // part),
         Part("counts, whole call", count, 10_000 // part),
     ]
-    rows = [_row(part, durability) for durability in ("full", "normal") for part in parts]
+    rows = [row for durability in DURABILITIES for part in parts for row in _rows(part, durability)]
     return [*rows, asyncio.run(_past_the_blocked(100_000 // part))]
 
 
-async def add_single(pair: Pair, size: int) -> Times:
-    tasks = [_task(number) for number in range(size)]
-    with _timed(size) as ours:
-        for task in tasks:
-            await pair.ours.write(Write(tasks=[task], events=[_event("task.added", task)]))
-    with _timed(size) as raw:
-        for number in range(size):
-            pair.raw.add([number])
-    return Times(ours(), raw())
+async def add_single(stores: Stores, size: int) -> Times:
+    tasks = iter([_task(number) for number in range(size)])
+    numbers = iter(range(size))
+
+    async def ours(many: int) -> None:
+        for task in islice(tasks, many):
+            await stores.ours.write(Write(tasks=[task], events=[_event("task.added", task)]))
+
+    async def raw(many: int) -> None:
+        for number in islice(numbers, many):
+            stores.raw.add([number])
+
+    return await _in_turns(size, ours, raw)
 
 
-async def add_bulk(pair: Pair, size: int) -> Times:
-    tasks = [_task(number) for number in range(size)]
-    with _timed(size) as ours:
-        events = [_event("task.added", task) for task in tasks]
-        await pair.ours.write(Write(tasks=tasks, events=events))
-    with _timed(size) as raw:
-        pair.raw.add(range(size))
-    return Times(ours(), raw())
+async def add_bulk(stores: Stores, size: int) -> Times:
+    tasks = iter([_task(number) for number in range(TURNS * size)])
+    numbers = iter(range(TURNS * size))
+
+    async def ours(many: int) -> None:
+        batch = list(islice(tasks, many))
+        events = [_event("task.added", task) for task in batch]
+        await stores.ours.write(Write(tasks=batch, events=events))
+
+    async def raw(many: int) -> None:
+        stores.raw.add(islice(numbers, many))
+
+    return await _in_turns(TURNS * size, ours, raw)
 
 
-async def one_worker(pair: Pair, size: int) -> Times:
-    return await _worked(pair, size, (), at_once=1)
+async def one_worker(stores: Stores, size: int) -> Times:
+    return await _worked(stores, size, (), at_once=1)
 
 
-async def many_workers(pair: Pair, size: int) -> Times:
-    return await _worked(pair, size, (), at_once=AT_ONCE)
+async def many_workers(stores: Stores, size: int) -> Times:
+    return await _worked(stores, size, (), at_once=AT_ONCE)
 
 
-async def chain(pair: Pair, size: int) -> Times:
-    return await _worked(pair, size, [(n, n - 1) for n in range(1, size)], at_once=1)
+async def chain(stores: Stores, size: int) -> Times:
+    return await _worked(stores, size, [(n, n - 1) for n in range(1, size)], at_once=1)
 
 
-async def layers(pair: Pair, size: int) -> Times:
+async def layers(stores: Stores, size: int) -> Times:
     chance = random.Random(1)
     below = [range((n // 100 - 1) * 100, n // 100 * 100) for n in range(100, size)]
     needs = [(n + 100, need) for n, row in enumerate(below) for need in chance.sample(row, 3)]
-    return await _worked(pair, size, needs, at_once=AT_ONCE)
+    return await _worked(stores, size, needs, at_once=AT_ONCE)
 
 
-async def append_single(pair: Pair, size: int) -> Times:
-    await pair.ours.write(Write(tasks=[_task(1)]))
-    told = _event("run.said", _task(1))
-    with _timed(size) as ours:
-        for _ in range(size):
-            await pair.ours.write(Write(events=[told]))
-    with _timed(size) as raw:
-        for _ in range(size):
-            pair.raw.tell(1)
-    return Times(ours(), raw())
+async def append_single(stores: Stores, size: int) -> Times:
+    return await _appended(stores, size, at_once=1)
 
 
-async def append_batch(pair: Pair, size: int) -> Times:
-    told = [_event("run.said", _task(1))] * 100
-    with _timed(size) as ours:
-        for _ in range(size // 100):
-            await pair.ours.write(Write(events=told))
-    with _timed(size) as raw:
-        for _ in range(size // 100):
-            pair.raw.tell(100)
-    return Times(ours(), raw())
+async def append_batch(stores: Stores, size: int) -> Times:
+    return await _appended(stores, size, at_once=100)
 
 
-async def count(pair: Pair, size: int) -> Times:
-    await _fill(pair, size, ())
-    with _timed(1) as ours:
-        await pair.ours.counts()
-    with _timed(1) as raw:
-        pair.raw.counts()
-    return Times(ours(), raw())
+async def count(stores: Stores, size: int) -> Times:
+    await _fill(stores, size, ())
+
+    async def ours(_: int) -> None:
+        await stores.ours.counts()
+
+    async def raw(_: int) -> None:
+        stores.raw.counts()
+
+    return await _in_turns(TURNS, ours, raw)
 
 
-async def _worked(pair: Pair, size: int, needs: Needs, *, at_once: int) -> Times:
+async def _in_turns(size: int, *works: Callable[[int], Awaitable[None]]) -> Times:
+    """Each does a share in turn, so that a busy machine is busy for all alike; medians."""
+    share = size // TURNS
+    took: list[list[float]] = [[] for _ in works]
+    for _ in range(TURNS):
+        for work, times in zip(works, took, strict=True):
+            with _timed(share) as one:
+                await work(share)
+            times.append(one())
+    return Times(*map(median, took))
+
+
+async def _appended(stores: Stores, size: int, *, at_once: int) -> Times:
+    told = [_event("run.said", _task(1))] * at_once
+
+    async def ours(many: int) -> None:
+        for _ in range(many // at_once):
+            await stores.ours.write(Write(events=told))
+
+    async def raw(many: int) -> None:
+        for _ in range(many // at_once):
+            stores.raw.tell(at_once)
+
+    return await _in_turns(size, ours, raw)
+
+
+async def _worked(stores: Stores, size: int, needs: Needs, *, at_once: int) -> Times:
     """Every task claimed and completed; raw shares a commit among as many as work at once."""
-    await _fill(pair, size, needs)
-    with _timed(size) as ours:
-        await asyncio.gather(*(_work(pair.ours, seat, size) for seat in SEATS[:at_once]))
-    with _timed(size) as raw:
-        while claimed := pair.raw.claim(at_once):
-            pair.raw.complete(claimed)
-    assert await pair.ours.counts() == {"completed": size}
-    return Times(ours(), raw())
+    await _fill(stores, size, needs)
+
+    async def ours(many: int) -> None:
+        left = iter(range(many))
+        await asyncio.gather(*(_work(stores.ours, seat, left) for seat in SEATS[:at_once]))
+
+    async def raw(many: int) -> None:
+        _work_raw(stores.raw, many, at_once)
+
+    async def raw_runs(many: int) -> None:
+        _work_raw(stores.raw_runs, many, at_once)
+
+    times = await _in_turns(size, ours, raw, raw_runs)
+    assert await stores.ours.counts() == {"completed": size}
+    return times
 
 
-async def _work(store: SqliteStore, seat: Seat, size: int) -> None:
-    while True:
-        seen = await store.last_seq()
-        claims = await store.claim([seat], Want(), lease=LEASE)
-        if claims:
-            await store.write(_completed(claims[0]))
-        elif (await store.counts()).get("completed") == size:
-            return
-        else:
+async def _work(store: SqliteStore, seat: Seat, left: Iterator[int]) -> None:
+    """Claim and complete one task after another, as long as some are left to do."""
+    for _ in left:
+        while not (claims := await store.claim([seat], Want(), lease=LEASE)):
+            seen = await store.last_seq()
+            if claims := await store.claim([seat], Want(), lease=LEASE):
+                break
             await store.changed(seen, within=1)
+        await store.write(_completed(claims[0]))
 
 
-async def _fill(pair: Pair, size: int, needs: Needs) -> None:
+def _work_raw(queue: RawQueue, many: int, at_once: int) -> None:
+    while many:
+        claimed = queue.claim(min(at_once, many))
+        queue.complete(claimed)
+        many -= len(claimed)
+
+
+async def _fill(stores: Stores, size: int, needs: Needs) -> None:
     by_task: dict[int, list[str]] = {}
     for task, need in needs:
         by_task.setdefault(task, []).append(f"t{need}")
-    await pair.ours.write(Write(tasks=[_task(n, by_task.get(n, ())) for n in range(size)]))
-    pair.raw.add(range(size), needs)
+    await stores.ours.write(Write(tasks=[_task(n, by_task.get(n, ())) for n in range(size)]))
+    stores.raw.add(range(size), needs)
+    stores.raw_runs.add(range(size), needs)
 
 
 async def _past_the_blocked(blocked: int) -> Row:
@@ -190,33 +232,40 @@ async def _claim_behind(blocked: int) -> float:
     ready = [_task(n).evolve(priority=1) for n in range(1, rounds + 1)]
     waiting = [_task(n, ["t0"]).evolve(priority=5) for n in range(1000, 1000 + blocked)]
     times = []
-    async with _pair("normal") as pair:
-        await pair.ours.write(Write(tasks=[gate, *ready, *waiting]))
+    async with _stores("normal") as stores:
+        await stores.ours.write(Write(tasks=[gate, *ready, *waiting]))
         for _ in range(rounds):
             with _timed(1) as took:
-                assert await pair.ours.claim(SEATS[:1], Want(), lease=LEASE)
+                assert await stores.ours.claim(SEATS[:1], Want(), lease=LEASE)
             times.append(took())
     return median(times)
 
 
-def _row(part: Part, durability: Durability) -> Row:
+def _rows(part: Part, durability: Durability) -> Iterator[Row]:
     times = [asyncio.run(_once(part, durability)) for _ in range(ROUNDS)]
-    ours, raw = (median(column) for column in zip(*times, strict=True))
-    return Row(f"{part.name} ({part.size:,}), {durability}", ours, raw, "us", part.goal)
+    name = f"{part.name} ({part.size:,}), {durability}"
+    ours = median(one.ours for one in times)
+    yield Row(name, ours, median(one.raw for one in times), "us", part.goal)
+    if with_runs := [one.raw_runs for one in times if one.raw_runs is not None]:
+        yield Row("  the same, beside raw with runs", ours, median(with_runs), "us", part.goal)
 
 
 async def _once(part: Part, durability: Durability) -> Times:
-    async with _pair(durability) as pair:
-        return await part.run(pair, part.size)
+    async with _stores(durability) as stores:
+        return await part.run(stores, part.size)
 
 
 @asynccontextmanager
-async def _pair(durability: Durability) -> AsyncIterator[Pair]:
+async def _stores(durability: Durability) -> AsyncIterator[Stores]:
+    body = _task(0).model_dump_json()
+    run_body = claim(_task(0), SEATS[0], NOW, LEASE, None).run.model_dump_json()
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         path = Path(folder)
         ours = SqliteStore.open(path / "ours.db", clock=RealClock(), durability=durability)
-        raw = RawQueue(path / "raw.db", durability, _task(0).model_dump_json())
-        yield Pair(ours, raw)
+        raw = RawQueue(path / "raw.db", durability, body)
+        raw_runs = RawRuns(path / "raw_runs.db", durability, body, run_body)
+        yield Stores(ours, raw, raw_runs)
+        raw_runs.close()
         raw.close()
         await ours.close()
 

@@ -147,8 +147,8 @@ class Store(Protocol):
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
         """Take back what `export` gave, all or none, into an empty store."""
 
-    async def erase(self) -> None:
-        """Forget everything but the schema and the rise of `seq`."""
+    async def erase(self, event: Event) -> None:
+        """Forget everything but this event, which tells of it; `seq` goes on rising."""
 
     async def close(self) -> None: ...
 
@@ -159,7 +159,10 @@ class Started(NamedTuple):
 
 
 class Said(NamedTuple):
+    """Words of the agent; with `more` they go on where a Said just before them ended."""
+
     text: str
+    more: bool = False
 
 
 class Tool(NamedTuple):
@@ -175,9 +178,17 @@ class Touched(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Tokens and money since the last such signal."""
+    """Tokens and money: what came on top or, with `in_all`, the sum of the whole session so far."""
 
     usage: Usage
+    in_all: bool = False
+
+
+class Filled(NamedTuple):
+    """How full the context window is, in tokens; size 0 means that the coder's own is meant."""
+
+    used: int
+    size: int = 0
 
 
 class Limited(NamedTuple):
@@ -204,7 +215,7 @@ class Broke(NamedTuple):
     reason: str = "unknown"
 
 
-Signal = Started | Said | Tool | Touched | Used | Limited | Asks | Finished | Broke
+Signal = Started | Said | Tool | Touched | Used | Filled | Limited | Asks | Finished | Broke
 
 
 class Assignment(NamedTuple):
@@ -229,8 +240,18 @@ class Start(NamedTuple):
 
 
 class Abilities(NamedTuple):
+    """What a coder can do.
+
+    One that `says_when_done` ends every good run with Finished: without it the run was cut off,
+    whatever the exit code says. One that is not `verified` was written from documents and never
+    met its program.
+    """
+
     resume: bool = False
     reports_cost: bool = False
+    says_when_done: bool = False
+    context_tokens: int = 0
+    verified: bool = True
 
 
 class Coder(Protocol):
@@ -243,3 +264,9 @@ class Coder(Protocol):
 
     def read(self, line: str) -> Iterator[Signal]:
         """What one line of output means. Unknown lines mean nothing; no line raises."""
+
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        """What the program's end means when its output did not tell: Broke, Limited, nothing.
+
+        It is asked only about runs without a Finished, Broke, Limited or Asks.
+        """

@@ -46,7 +46,9 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def steps(block: Block) -> Iterator[Step]:
-    """The commands of a console block, each with the lines below it."""
+    """The commands of a console block, each with the lines below it; other blocks have none."""
+    if block.language != "console":
+        return
     starts = [n for n, line in enumerate(block.lines) if line.startswith("$ ")]
     for at, following in zip(starts, [*starts[1:], len(block.lines)], strict=True):
         shown = block.lines[at + 1 : following]

@@ -8,6 +8,7 @@ of three dots on a page stands for lines that are left out.
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +24,7 @@ READER = "/home/ada"
 HOST = "laptop"
 ID = re.compile(r"^([a-z][a-z2-9]{7})(?=  |$)")
 LEFT_OUT = "..."
+TROUBLE = ("error:", "Traceback")
 ALIKE = (
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "<time>"),
     (re.compile(r"^ *\d+ <time>"), "<seq> <time>"),
@@ -80,7 +82,9 @@ class Terminal:
         self._ids |= dict(zip(documented, real, strict=False))
 
     def _in_the_pages_words(self, line: str) -> str:
-        line = line.replace(str(self._home), READER).replace(socket.gethostname(), HOST)
+        line = line.replace(str(self._home), READER)
+        if " runner." in line:
+            line = line.replace(socket.gethostname(), HOST)
         for documented, real in self._ids.items():
             line = line.replace(real, documented)
         return line
@@ -95,7 +99,9 @@ def terminal(home: Path) -> Iterator[Terminal]:
     tools.mkdir()
     _tool(tools / "fleet", f'exec {sys.executable} -m codefleet "$@"')
     _tool(tools / "python3", f'exec {sys.executable} "$@"')
-    kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+    kept = {
+        name: os.environ[name] for name in ("LANG", "TMPDIR", "PYTHONPATH") if name in os.environ
+    }
     shell = subprocess.Popen(
         ["sh"],
         cwd=home / "shop",
@@ -104,19 +110,24 @@ def terminal(home: Path) -> Iterator[Terminal]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     )
     with shell:
-        yield Terminal(home, shell)
+        try:
+            yield Terminal(home, shell)
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)  # with whatever still runs in it
 
 
 def differs(step: Step, printed: list[str]) -> str | None:
     """What the page shows and the command did not print, or None when they agree."""
     shown, seen = [_alike(line) for line in step.shown], [_alike(line) for line in printed]
-    if step.command.startswith("fleet run"):  # agents work side by side, in any order
-        if shown and set(shown) <= {*seen, LEFT_OUT}:
-            return None
+    troubles = [line for line in seen if line.startswith(TROUBLE) and line not in shown]
+    any_order = step.command.startswith("fleet run")  # agents work side by side
+    if any_order and shown and not troubles and set(shown) <= {*seen, LEFT_OUT}:
+        return None
     pattern = "".join(r"(.*\n)*?" if s == LEFT_OUT else f"{re.escape(s)}\n" for s in shown)
-    if re.fullmatch(pattern, "".join(f"{line}\n" for line in seen)):
+    if not troubles and re.fullmatch(pattern, "".join(f"{line}\n" for line in seen)):
         return None
     return "\n".join([f"{step.command} prints", *seen, "but the page shows", *shown])
 
@@ -140,7 +151,7 @@ def rewrite(page: Path) -> None:
         for block in blocks(page):
             if block.file:
                 reader.save(block)
-            for step in steps(block) if block.language == "console" else ():
+            for step in steps(block):
                 printed = reader.type(step)
                 if LEFT_OUT not in step.shown and differs(step, printed):
                     at = step.start + moved

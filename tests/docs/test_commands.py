@@ -14,7 +14,6 @@ from codefleet.doors.cli.program import program
 from tests.docs.pages import PAGES, ROOT, blocks, name, prose
 
 INLINE = re.compile(r"`(fleet [^`]+)`")
-ELLIPSIS = {"...", "…"}
 SCRIPTS = ROOT / "docs" / "how-to" / "write-a-script.md"
 
 
@@ -29,17 +28,25 @@ def commands(page: Path) -> Iterator[str]:
 
 def understand(line: str) -> None:
     """Let the program read a command line down to its last option, and do nothing."""
-    words = [word for word in shlex.split(line, comments=True)[1:] if word not in ELLIPSIS]
-    if "<" in words:
-        words = words[: words.index("<")]
-    context = program.make_context("fleet", words, resilient_parsing=False)
-    command: click.Command | None = program
-    while isinstance(command, click.Group) and (rest := context.protected_args + context.args):
-        _, command, words = command.resolve_command(context, rest)
-        assert command
-        if not words and not isinstance(command, click.Group):
-            return  # just the name of a command, as one speaks of it
-        context = command.make_context(command.name, words, parent=context)
+    words = [_filled(word) for word in shlex.split(line, comments=True)[1:] if word != "..."]
+    words = words[: words.index("<")] if "<" in words else words
+    command: click.Command = program
+    context = click.Context(program, info_name="fleet", **program.context_settings)
+    while isinstance(command, click.Group) and words:
+        _, words, _ = command.make_parser(context).parse_args(words)
+        if not words:
+            return
+        _, found, words = command.resolve_command(context, words)
+        assert found
+        command = found
+        context = click.Context(command, context, command.name)
+    if words:  # the name alone is how one speaks of a command
+        command.make_context(command.name, words, parent=context.parent)
+
+
+def _filled(word: str) -> str:
+    """A word in capitals stands for something; one is as good a number as it is a name."""
+    return "1" if word.isalpha() and word.isupper() else word
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.coders.registry import names
-from codefleet.doors.cli.doctor import OLDEST_GIT
+from codefleet.runner import git as git_module
 from tests.docs.pages import PAGES, ROOT, blocks, name, steps
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 MAKE = re.compile(r"^ *make (\w+)|`make (\w+)`", re.MULTILINE)
 
 
@@ -51,20 +51,21 @@ def test_make_has_every_target_that_a_page_names() -> None:
     assert {(target, page) for target, page in named if target not in targets} == set()
 
 
-def test_the_versions_that_are_needed_are_those_that_are_checked() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    python = project["requires-python"].removeprefix(">=")
-    git = ".".join(map(str, OLDEST_GIT))
+def test_the_versions_that_are_needed_are_those_that_the_code_asks_for() -> None:
+    python = PROJECT["requires-python"].removeprefix(">=")
+    [git] = re.findall(r"install (git [\d.]+ or newer)", Path(git_module.__file__).read_text())
     for page in ("README.md", "CONTRIBUTING.md", "docs/tutorial.md"):
         text = (ROOT / page).read_text()
         assert f"Python {python} or newer" in text, page
-        assert f"git {git} or newer" in text, page
+        assert git in text, page
 
 
 def test_the_coders_that_are_in_are_named_and_no_others_are_promised() -> None:
-    said = README[README.index("Two coders are in") : README.index("are not in yet")]
-    assert sorted(names()) == ["command", "scripted"]
-    assert all(f"`{coder}`" in said for coder in names())
+    said = README[README.index("These coders are in") : README.index("are not in yet")]
+    ours = PROJECT["entry-points"]["codefleet.coders"]
+    assert set(re.findall(r"`(\w+)`", said)) == set(ours)
+    promised = said[said.index("adapters for") :].lower()
+    assert [coder for coder in ours if coder in promised] == []
 
 
 def test_nobody_is_told_to_install_a_stranger_by_our_name() -> None:

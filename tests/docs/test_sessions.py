@@ -16,7 +16,7 @@ def test_a_session_prints_what_its_page_shows(page: Path, tmp_path: Path) -> Non
         for block in blocks(page):
             if block.file:
                 reader.save(block)
-            for step in steps(block) if block.language == "console" else ():
+            for step in steps(block):
                 wrong = differs(step, reader.type(step))
                 assert not wrong, f"{name(page)}, line {step.start}: {wrong}"
 

@@ -16,6 +16,8 @@ SOURCE = ROOT / "src"
 WALK = ROOT / "docs" / "explanation" / "the-walk.md"
 PROGRAMS = {"codefleet.runner.keeper", "codefleet.coders.scripted_agent"}
 """Started as programs of their own, by the path of their file."""
+LIBRARY = {"codefleet", "codefleet.wiring", "codefleet.testing.conformance"}
+"""Imported by programs of users."""
 HOP = re.compile(r"\[`([\w/]+\.py)`\]\([^)]+\) `(\w+)`")
 
 
@@ -55,12 +57,11 @@ def _packages(name: str) -> list[str]:
 
 
 def doors() -> set[str]:
-    """Where a user comes in: the program, its commands, the library, coders, programs by path."""
+    """Where a user comes in: programs and their commands, the library, coders."""
     commands = {f"codefleet.doors.cli.{place.partition(':')[0]}" for place in COMMANDS.values()}
     coders = {entry.module for entry in entry_points(group="codefleet.coders")}
-    return {"codefleet", "codefleet.__main__", "codefleet.wiring", *commands, *PROGRAMS} | {
-        coder for coder in coders if coder in modules()
-    }
+    programs = {module for module in modules() if module.endswith(".__main__")} | PROGRAMS
+    return (programs | commands | coders | LIBRARY) & set(modules())
 
 
 def texts(*, without: str) -> str:

@@ -90,6 +90,14 @@ def test_candidates_are_read_only_as_far_as_needed() -> None:
     assert len(read) <= 3
 
 
+def test_what_is_busy_is_read_only_for_the_sake_of_a_scope() -> None:
+    busy = iter([a_task("x", scope=["src"])])
+    assert [task.id for task in decide([a_task("a")], busy, seats=1, now=NOON)] == ["a"]
+    scoped = [a_task("b", scope=["src"]), a_task("c", scope=["src/a"]), a_task("d")]
+    assert [task.id for task in decide(scoped, busy, seats=9, now=NOON)] == ["d"]
+    assert next(busy, None) is None
+
+
 scopes = st.sets(st.sampled_from(["a", "b", "a/x", "a/**", "*", "b/*"]), max_size=2).map(tuple)
 some_tasks = st.lists(
     st.builds(

@@ -398,3 +398,42 @@ async def test_the_trunk_that_the_settings_name_is_where_work_lands(
     await crew.work(trunk="next")
     assert repo.read("next", "new.txt") == "new\n"
     assert "new.txt" not in repo.git("ls-tree", "--name-only", "main")
+
+
+async def test_where_work_stays_on_branches_a_task_builds_on_the_branches_of_its_needs(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    first = await add("First", "write a.txt a")
+    second = await add("Second", "write b.txt b")
+    third = await add("Third", "shell cat a.txt b.txt > c.txt", needs=[first.id, second.id])
+    await crew.work(landing="branch")
+    done = await fleet.get(third.id)
+    assert repo.read(str(done.branch), "c.txt") == "a\nb\n"
+    (run,) = await fleet.runs_of(third.id)
+    assert run.evidence
+    assert [change.path for change in run.evidence.changes] == ["c.txt"]
+
+
+async def test_the_set_up_command_runs_for_agents_and_for_the_lane(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    repo.write(".gitignore", "deps/\n")
+    repo.commit("Ignore deps")
+    gate = fleet.home / "gate"
+    await add("One", "write a.txt a", checks=["test -f deps/ready"])
+    await add("Two", "write b.txt b", f"wait until {gate}", checks=["test -f deps/ready"])
+
+    async def one_has_landed() -> bool:
+        return "a.txt" in repo.git("ls-tree", "--name-only", "main")
+
+    loop = crew.loop(setup="sh -c 'mkdir -p deps && touch deps/ready'")
+    running = asyncio.create_task(loop.run())
+    await crew.wait_for(one_has_landed)
+    gate.touch()
+
+    async def two_has_landed() -> bool:
+        return "b.txt" in repo.git("ls-tree", "--name-only", "main")
+
+    await crew.wait_for(two_has_landed)
+    loop.stop()
+    await running

@@ -51,6 +51,9 @@ class Command:
         elif words := jsonl.text(line).strip():
             yield Said(words)
 
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        return iter(())
+
 
 coder = Command()
 

@@ -18,7 +18,7 @@ class Scripted:
     """Starts and reads the scripted agent."""
 
     name = "scripted"
-    abilities = Abilities(resume=True, reports_cost=True)
+    abilities = Abilities(resume=True, reports_cost=True, says_when_done=True)
 
     def start(self, assignment: Assignment) -> Start:
         session = assignment.resume or assignment.run.id
@@ -35,6 +35,9 @@ class Scripted:
 
     def read(self, line: str) -> Iterator[Signal]:
         return jsonl.read(line)
+
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        return iter(())
 
 
 coder = Scripted()

@@ -142,7 +142,7 @@ def claim(task: Task, seat: Seat, now: datetime, lease: timedelta, lost: Run | N
         model=task.model,
         started_at=now,
     )
-    events = [event("run.started", now, f"{seat.agent} starts {task.title}", run=run)]
+    events = [event("run.started", now, task.title, run=run)]
     if lost:
         lost = end(lost, Outcome.FAILED, now, Reason.CRASHED, "its runner went away")
         events.insert(0, event("run.failed", now, lost.note, run=lost, reason=lost.reason))
@@ -161,7 +161,7 @@ def adopt(task: Task, run: Run, runner: RunnerId, now: datetime, lease: timedelt
             "version": run.version + 1,
         }
     )
-    told = event("run.adopted", now, f"{runner} goes on with {run.agent}'s run", run=kept)
+    told = event("run.adopted", now, f"{runner} goes on with it", run=kept)
     return Claim(taken, kept, None, (told,))
 
 

@@ -131,7 +131,9 @@ class Draft(Noun):
     @field_validator("title")
     @classmethod
     def _title_is_one_line(cls, title: str) -> str:
-        words = " ".join("".join(c if c.isprintable() else " " for c in title).split())
+        if not title.isprintable():
+            title = "".join(c if c.isprintable() else " " for c in title)
+        words = " ".join(title.split())
         if not words:
             raise ValueError("a title needs at least one visible character")
         return words
@@ -171,6 +173,15 @@ class Usage(Noun):
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        """What came on top of `other`; never less than nothing."""
+        return Usage(
+            input_tokens=max(0, self.input_tokens - other.input_tokens),
+            output_tokens=max(0, self.output_tokens - other.output_tokens),
+            cached_tokens=max(0, self.cached_tokens - other.cached_tokens),
+            cost_usd=max(0.0, self.cost_usd - other.cost_usd),
         )
 
     @property

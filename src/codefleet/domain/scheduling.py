@@ -58,14 +58,15 @@ def hold(
 
 
 def decide(
-    candidates: Iterable[Task], busy: Sequence[Task], *, seats: int, now: datetime
+    candidates: Iterable[Task], busy: Iterable[Task], *, seats: int, now: datetime
 ) -> Iterator[Task]:
     """The tasks to start, most urgent first, each free of collisions with all that runs.
 
     Candidates come in order of urgency with everything they need completed; a task just chosen
-    counts as busy for the ones after it.
+    counts as busy for the ones after it. `busy` is read once a candidate has a scope, not before.
     """
-    running = [task for task in busy if task.scope]
+    unread = iter(busy)
+    running: list[Task] = []
     blocker: dict[tuple[str, tuple[str, ...]], TaskId] = {}
     for task in candidates:
         if seats <= 0:
@@ -74,6 +75,8 @@ def decide(
         # What runs only grows here, so whoever blocked this claim once blocks it still.
         if blocker.get(claim, task.id) != task.id:
             continue
+        if task.scope:
+            running.extend(other for other in unread if other.scope)
         if held := hold(task, now=now, busy=running):
             if held.why is Why.SCOPE:
                 blocker[claim] = held.behind[0]

@@ -1,6 +1,5 @@
 """Agents: the seats of all runners, and what each does, derived from heartbeats and runs."""
 
-import secrets
 from collections.abc import Collection, Sequence
 
 from codefleet.domain.errors import Stale
@@ -22,6 +21,8 @@ class Agents(Core):
         keep: Sequence[str] = (),
     ) -> Runner:
         """A runner joins with this many seats; `keep` are names of agents it adopts."""
+        import secrets  # here, because it is slow to import and only runners need it
+
         while True:
             names = _free_names(seats, keep, await self._names_taken())
             now = await self.store.now()
@@ -124,7 +125,7 @@ def _free_names(seats: int, keep: Sequence[str], taken: Collection[str]) -> tupl
 
 def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agent:
     working = run is not None and run.runner == runner.id
-    return Agent(
+    return Agent.model_construct(
         name=name,
         runner=runner.id,
         host=runner.host,

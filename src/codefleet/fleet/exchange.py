@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterable
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.events import event
 from codefleet.fleet.core import Core
-from codefleet.ports import Write
 
 
 class Exchange(Core):
@@ -30,8 +29,7 @@ class Exchange(Core):
                 f"a runner lives on {living[0].host} (pid {living[0].pid})",
                 hint="stop it first: Ctrl-C where `fleet run` runs",
             )
-        await self.store.erase()
-        await self.store.write(Write(events=[event("fleet.reset", now)]))
+        await self.store.erase(event("fleet.reset", now))
 
 
 def _row(number: int, line: str) -> tuple[str, str]:

@@ -76,7 +76,7 @@ class Overview(Tasks, Agents, Inbox):
         pending = await self.store.tasks(TaskQuery(states=[State.PENDING], limit=SHOWN))
         why = await self.why(pending)
         return [
-            Waiting(
+            Waiting.model_construct(
                 task=task,
                 why=why[task.id].why,
                 text=why[task.id].text,

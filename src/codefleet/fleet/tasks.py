@@ -1,6 +1,5 @@
 """Tasks: add, edit, pause, resume, cancel, retry, and why one waits."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -192,6 +191,8 @@ class Tasks(Core):
 
 def _new_id() -> TaskId:
     """Eight characters that are easy to read aloud; a letter first, so it is never a number."""
+    import secrets  # here, because it is slow to import and only adding needs it
+
     rest = (secrets.choice(ID_CHARACTERS) for _ in range(7))
     return TaskId(secrets.choice(LETTERS) + "".join(rest))
 

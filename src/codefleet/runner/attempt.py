@@ -10,7 +10,7 @@ from pathlib import Path
 from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run, State, Task
+from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run, State, Task, Usage
 from codefleet.ports import Assignment, Coder
 from codefleet.runner import custody, evidence, prompt, verdict
 from codefleet.runner.custody import Exit, Kept
@@ -22,6 +22,7 @@ from codefleet.runner.salvage import archive, bring_home, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
+STDERR_TAIL = 8000
 FIRST_LIMIT_REST_S = 4.0
 LONGEST_LIMIT_REST_S = 60.0
 NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None, lost=False)
@@ -79,14 +80,16 @@ class Attempt:
                 return
             await self._prepare()
             if self.stopping:
-                await self._conclude(NEVER_STARTED)
+                await self._conclude(NEVER_STARTED, coder)
                 return
             self.kept = await self._start(coder)
         if self.stopping:
             self.kept.stop()
-        listener = Listener(self.hold, coder, self.kept, self.settings, self.task, self.stop)
-        self.heard = listener.heard
-        await self._conclude(await listener.listen())
+        self.heard.before = await self._spent_before()
+        listener = Listener(
+            self.hold, coder, self.kept, self.settings, self.task, self.heard, self.stop
+        )
+        await self._conclude(await listener.listen(), coder)
 
     def _was_lost_too_often(self) -> bool:
         return self.task.attempts >= (self.task.max_attempts or self.settings.attempts)
@@ -103,6 +106,7 @@ class Attempt:
             worktree=str(ready.path),
             branch=ready.branch,
             base=ready.base,
+            model=self.run.model or self.settings.model,
         )
         self.conflicts = ready.conflicts
         if self.settings.setup:
@@ -155,7 +159,18 @@ class Attempt:
             conflicts=self.conflicts,
             checks=(*self.settings.checks, *self.task.checks),
             trunk=self.repo.trunk,
+            collisions=await self._collisions(),
         )
+
+    async def _collisions(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """Who else is known to change the same lines, for the agent to know."""
+        found = await self.fleet.open_conflicts()
+        return [
+            ((await self.fleet.get(other)).title, conflict.paths)
+            for conflict in found
+            for other in conflict.tasks
+            if self.task.id in conflict.tasks and other != self.task.id
+        ]
 
     async def _set_up(self, command: str, worktree: Path) -> None:
         log = self.folder / "setup.log"
@@ -169,20 +184,36 @@ class Attempt:
         if not done.passed:
             raise FleetError(f"the set-up command `{command}` failed: {done.tail}", hint=str(log))
 
-    async def _conclude(self, exit: Exit) -> None:
+    async def _conclude(self, exit: Exit, coder: Coder) -> None:
         """The agent is gone: save its work, look at it, and say what the run amounts to."""
         if exit.lost:
             custody.sweep(self.run.id)
         if self.stopping and self.stopping.cause in (Cause.CANCELLED, Cause.LOST):
             await self._wind_down(self.stopping.why)
             return
-        ended = verdict.of_the_run(self.heard, exit, self.stopping)
+        if self.heard.end is None and exit.code is not None:
+            for signal in coder.explain(exit.code, self._last_of_stderr()):
+                self.heard.take(signal)
+        ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
         found = await self._look(checked=isinstance(ended, Delivered))
         await self.hold.note(evidence=found, said=self.heard.said[-4000:])
         if isinstance(ended, Delivered):
             await self._deliver(ended, found)
         else:
             await self._end(ended)
+
+    async def _spent_before(self) -> Usage:
+        """What earlier runs of the resumed session have spent."""
+        runs = await self.fleet.store.runs(tasks=[self.task.id])
+        earlier = [run for run in runs if run.number < self.run.number]
+        session = _session(earlier)
+        return sum((run.usage for run in earlier if session == run.session), start=Usage())
+
+    def _last_of_stderr(self) -> str:
+        try:
+            return (self.folder / "stderr.log").read_bytes()[-STDERR_TAIL:].decode(errors="replace")
+        except OSError:
+            return ""
 
     async def _look(self, *, checked: bool) -> Evidence:
         worktree = Path(str(self.run.worktree))

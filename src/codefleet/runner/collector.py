@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from codefleet.domain.model import Repo, RunId, State, Task, TaskId
@@ -79,8 +79,8 @@ async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[str]:
     folders = desk.places.home / "runs"
     for folder in sorted(folders.iterdir()) if folders.is_dir() else ():
         found = await desk.fleet.store.runs(ids=[RunId(folder.name)])
-        ended = found[0].ended_at if found else None
-        if found and (ended is None or ended > oldest):
+        ended = found[0].ended_at if found else _last_change(folder)
+        if ended is None or ended > oldest:
             continue
         if not dry_run:
             await asyncio.to_thread(shutil.rmtree, folder)
@@ -95,6 +95,10 @@ async def _fleet_branches(repo: Repo) -> Sequence[str]:
 async def _task(desk: Desk, task_id: TaskId | None) -> Task | None:
     found = await desk.fleet.list(TaskQuery(ids=[task_id])) if task_id else ()
     return found[0] if found else None
+
+
+def _last_change(folder: Path) -> datetime:
+    return datetime.fromtimestamp(folder.stat().st_mtime, UTC)
 
 
 def _is_done_with(task: Task) -> bool:

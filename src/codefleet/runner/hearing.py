@@ -9,6 +9,7 @@ from codefleet.domain.model import Event, Run, Usage
 from codefleet.ports import (
     Asks,
     Broke,
+    Filled,
     Finished,
     Limited,
     Said,
@@ -22,53 +23,72 @@ from codefleet.ports import (
 LONGEST_TEXT = 4000
 
 
+End = Asks | Limited | Finished | Broke
+"""The signals with which a turn can end."""
+
+
 @dataclass
 class Heard:
-    """The state of a conversation, as far as its output tells."""
+    """The state of a conversation, as far as its output tells.
 
+    `before` is what earlier runs of the same session have spent: some programs count on.
+    """
+
+    before: Usage = field(default_factory=Usage)
     session: str | None = None
     model: str | None = None
     said: str = ""
-    usage: Usage = field(default_factory=Usage)
     tool: str | None = None
-    asks: Asks | None = None
-    limited: Limited | None = None
-    finished: Finished | None = None
-    broke: Broke | None = None
+    filled: Filled | None = None
+    end: End | None = None
+    _added: Usage = field(default_factory=Usage)
+    _in_all: Usage | None = None
+    _goes_on: bool = False
+
+    @property
+    def spent(self) -> Usage:
+        """Tokens and money of this run alone."""
+        return self._added + (self._in_all - self.before if self._in_all else Usage())
 
     def take(self, signal: Signal) -> None:
         """Fold one signal in; the last word of an agent is what counts."""
         match signal:
             case Started(session, model):
                 self.session, self.model = session or self.session, model or self.model
-            case Said(text):
-                self.said = text
+            case Said(text, more):
+                self.said = self.said + text if more and self._goes_on else text
             case Tool(name, _, done):
                 self.tool = None if done else name
+            case Used(usage, in_all=True):
+                self._in_all = usage
             case Used(usage):
-                self.usage += usage
-            case Asks():
-                self.asks = signal
-            case Limited():
-                self.limited = signal
-            case Broke():
-                self.broke = signal
-            case Finished(text, _):
-                self.finished, self.said = signal, text or self.said
+                self._added += usage
+            case Filled():
+                self.filled = signal
             case Touched():
-                return
+                pass
+            case Limited(text, None) if isinstance(self.end, Limited):
+                self.end = Limited(text, self.end.resets_at)  # the time was told before the words
+            case Broke(reason="unknown") if isinstance(self.end, Broke | Limited):
+                pass  # the reason was told before
+            case _:
+                self.end = signal
+                self.said = _words(signal) or self.said
+        self._goes_on = isinstance(signal, Said)
+
+
+def _words(end: End) -> str:
+    return end.text if isinstance(end, Finished) else ""
 
 
 def told(signal: Signal, run: Run, now: datetime) -> Iterator[Event]:
     """The events a signal is worth."""
     match signal:
-        case Started(session, model):
+        case Started(session, model) if session is None or session != run.session:
             yield event("run.session", now, session or "", run=run, model=model)
         case Said(text):
             yield event("run.said", now, text[:LONGEST_TEXT], run=run)
         case Tool(name, detail, False):
             yield event("run.tool", now, f"{name} {detail}"[:LONGEST_TEXT].strip(), run=run)
-        case Used(usage):
-            yield event("run.used", now, run=run, **usage.model_dump())
         case _:
             return

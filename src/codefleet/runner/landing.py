@@ -14,6 +14,7 @@ from codefleet.runner import custody, evidence, trunk
 from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git
 from codefleet.runner.salvage import drop_branch
+from codefleet.runner.seed import sow
 
 
 class Landing:
@@ -82,18 +83,14 @@ class Landing:
         tested = run.evidence.tree if run.evidence and run.evidence.checks_passed else None
 
         commands = (*settings.checks, *task.checks)
+        folder = places.run(run) / "evidence"
 
-        async def checks(folder: Path) -> Check | None:
-            for number, command in enumerate(commands, 1):
-                done = await evidence.check(
-                    command,
-                    folder,
-                    env=custody.environment(settings.environment, {}),
-                    log=places.run(run) / "evidence" / f"landing-{number}.log",
-                    timeout_s=settings.check_timeout_s,
-                )
-                if not done.passed:
-                    return done
+        async def checks(worktree: Path) -> Check | None:
+            await sow(Path(repo.path), worktree)
+            for number, command in enumerate((*filter(None, [settings.setup]), *commands)):
+                log = folder / f"landing-{number}.log"
+                if failed := await self._check(command, worktree, settings, log):
+                    return failed
             return None
 
         return await trunk.land(
@@ -105,7 +102,21 @@ class Landing:
             journal=journal,
             checks=checks if commands else None,
             tested_tree=tested,
+            keep=settings.keep,
         )
+
+    async def _check(
+        self, command: str, worktree: Path, settings: Config, log: Path
+    ) -> Check | None:
+        """Run one command in the lane's worktree; None when it succeeded."""
+        done = await evidence.check(
+            command,
+            worktree,
+            env=custody.environment(settings.environment, {}),
+            log=log,
+            timeout_s=settings.check_timeout_s,
+        )
+        return None if done.passed else done
 
     async def _tip(self, task: Task, repo: Repo, seen: str | None) -> str:
         """The branch as it stands now: a human may have mended it during the review."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from codefleet.config import Config
 from codefleet.domain import liveness
 from codefleet.domain.errors import Stale
+from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience, Pulse
 from codefleet.domain.model import Event, Task, Usage
-from codefleet.ports import Coder, Used
+from codefleet.ports import Coder
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
 from codefleet.runner.hold import Hold
@@ -30,11 +31,12 @@ class Listener:
         kept: Kept,
         settings: Config,
         task: Task,
+        heard: Heard,
         stop: Callable[[Cause, str], None],
     ) -> None:
         self.hold, self.coder, self.kept = hold, coder, kept
         self.settings, self.task, self.stop = settings, task, stop
-        self.heard = Heard()
+        self.heard = heard
         self._at = 0
         self._pulse = Heartbeat(kept, Path(str(hold.run.worktree)))
         self._life = Life.ALIVE
@@ -77,18 +79,20 @@ class Listener:
             return False
         now = await self.hold.fleet.store.now()
         events: list[Event] = []
-        spent = Usage()
+        before = self.heard.spent
         for line in lines:
             for signal in self.coder.read(line):
                 self.heard.take(signal)
                 events += told(signal, self.hold.run, now)
-                spent += signal.usage if isinstance(signal, Used) else Usage()
+        if self.heard.spent != before:
+            spent = self.heard.spent - before
+            events.append(event("run.used", now, run=self.hold.run, **spent.model_dump()))
         self._at = at
         self._pulse.output()
         await self.hold.note(
             events,
             offset=at,
-            usage=self.hold.run.usage + spent,
+            usage=self.heard.spent,
             said=self.heard.said[-LONGEST_TEXT:],
             session=self.heard.session or self.hold.run.session,
             model=self.heard.model or self.hold.run.model,

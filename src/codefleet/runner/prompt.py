@@ -16,6 +16,7 @@ class Story(NamedTuple):
     conflicts: Sequence[str] = ()
     checks: Sequence[str] = ()
     trunk: str = "main"
+    collisions: Sequence[tuple[str, Sequence[str]]] = ()
 
 
 def compose(story: Story) -> str:
@@ -46,6 +47,8 @@ def _history(story: Story) -> Iterator[str]:
             f"Your earlier work collides with what is now on `{story.trunk}`. The merge is begun "
             f"here; resolve the conflict markers in these files:\n{files}"
         )
+    for other, paths in story.collisions:
+        yield f"Another agent ({other}) changes the same lines: {', '.join(paths)}. Keep clear of it."
     if story.task.note and story.earlier and story.task.reason is not Reason.MERGE_CONFLICT:
         yield f"What the last attempt ran into:\n{quoted(story.task.note)}"
     for question in story.answers:

@@ -6,7 +6,7 @@ commits at the same moment are all answered in the same way: look again and go o
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -57,6 +57,7 @@ async def land(
     journal: Path,
     checks: Checks | None,
     tested_tree: str | None,
+    keep: Sequence[str] = (),
 ) -> Result:
     """Merge `tip` into the trunk, once, whatever is killed on the way.
 
@@ -64,7 +65,8 @@ async def land(
     has landed is a fact of git: it is an ancestor of the trunk. A landing that was done but never
     written down is found so, and not done twice.
     """
-    landing = _Landing(repo, trunk, tip, message, workspace, journal, checks, {tested_tree})
+    proved = {tested_tree}
+    landing = _Landing(repo, trunk, tip, message, workspace, journal, checks, proved, keep)
     trouble: Workspace | None = None
     for _ in range(TRIES):
         try:
@@ -87,6 +89,7 @@ class _Landing:
     journal: Path
     checks: Checks | None
     proved: set[str | None]
+    keep: Sequence[str]
 
     @property
     def git(self) -> Git:
@@ -158,7 +161,8 @@ class _Landing:
         git = Git(self.workspace)
         # Not a reset: should a check have left it on a branch, that branch must not move.
         there = await git.run("checkout", "--quiet", "--force", "--detach", commit)
-        return there.code == 0 and (await git.run("clean", "--quiet", "-ffdx")).code == 0
+        kept = [f"--exclude={glob}" for glob in self.keep]
+        return there.code == 0 and (await git.run("clean", "--quiet", "-ffdx", *kept)).code == 0
 
     async def _move(self, old: str, commit: str) -> Result | None:
         place = await checkout.where(self.repo, self.trunk)

@@ -4,8 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from codefleet.domain.model import Evidence, Landing, Reason
-from codefleet.ports import Asks
+from codefleet.domain.model import Evidence, Reason
+from codefleet.ports import Abilities, Asks, Broke, Finished, Limited
 from codefleet.runner.custody import Exit
 from codefleet.runner.hearing import Heard
 
@@ -57,22 +57,20 @@ BY_CAUSE = {
 }
 
 
-def of_the_run(heard: Heard, exit: Exit, stop: Stop | None) -> Verdict:
+def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> Verdict:
     """What the run amounts to before anybody has looked at the work itself."""
     if stop and stop.cause in BY_CAUSE:
         return Failed(BY_CAUSE[stop.cause], stop.why)
-    if stop and not heard.finished:
-        return Released(stop.why)
-    if exit.error:
-        return Failed(Reason.CODER_MISSING, exit.error)
-    if heard.limited and not heard.finished:
-        reason = Reason.QUOTA if heard.limited.resets_at else Reason.RATE_LIMIT
-        return Released(heard.limited.text, heard.limited.resets_at, reason)
-    if heard.broke:
-        return Failed(_reason(heard.broke.reason), heard.broke.text)
-    if heard.asks and not heard.finished:
-        return Asked(heard.asks)
-    return _of_the_process(heard, exit)
+    match heard.end:
+        case Finished(no_changes=no_changes):
+            return Delivered(no_changes)
+        case Broke(text, reason):
+            return Failed(_reason(reason), text)
+        case Limited(text, resets_at):
+            return Released(text, resets_at, Reason.QUOTA if resets_at else Reason.RATE_LIMIT)
+        case Asks() as asks:
+            return Asked(asks)
+    return Released(stop.why) if stop else _of_the_process(exit, can)
 
 
 def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:
@@ -91,19 +89,17 @@ def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:
     return None
 
 
-def lands_by_itself(landing: Landing) -> bool:
-    return landing is Landing.QUEUE
-
-
-def _of_the_process(heard: Heard, exit: Exit) -> Verdict:
+def _of_the_process(exit: Exit, can: Abilities) -> Verdict:
+    """The agent ended without a last word; an exit code of 0 is one only for some programs."""
+    if exit.error:
+        return Failed(Reason.CODER_MISSING, exit.error)
     if exit.lost:
         return Failed(Reason.CRASHED, "the agent's keeper was killed")
     if exit.signal:
         return Failed(Reason.CRASHED, f"the agent was killed by signal {exit.signal}")
-    if exit.code and not heard.finished:
-        return Failed(Reason.CRASHED, f"the agent ended with exit code {exit.code}")
-    finished = heard.finished
-    return Delivered(no_changes=bool(finished and finished.no_changes))
+    if exit.code or can.says_when_done:
+        return Failed(Reason.CRASHED, f"the agent was cut off, with exit code {exit.code}")
+    return Delivered(no_changes=False)
 
 
 def _reason(name: str) -> Reason:

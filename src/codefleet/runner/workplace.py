@@ -11,6 +11,7 @@ from codefleet.ports import TaskQuery
 from codefleet.runner import evidence
 from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git
+from codefleet.runner.journal import opened
 from codefleet.runner.salvage import identity, salvage
 from codefleet.runner.worktree import Pool, branch_name
 
@@ -33,6 +34,7 @@ class Workplace:
         self.trunk = repo.trunk
         self.settings = desk.settings(repo)
         places = desk.places
+        self._journal = places.journal(repo.name)
         self.pool = Pool(self.repo, places.worktrees(repo.name), places.lock(repo.name))
         self._before: Mapping[str, str] | None = None
 
@@ -43,8 +45,11 @@ class Workplace:
         path = await self.pool.take(
             branch, base, in_use=self.in_use, keep=self.settings.keep, seed=self.repo
         )
-        conflicts = await self._catch_up(path, base) if task.branch else ()
-        self._before = await evidence.fingerprint(self.repo)
+        if task.branch:
+            conflicts = await self._catch_up(path, base)
+        else:
+            base, conflicts = await self._build_on_needs(path, base, task)
+        self._before = await self._fingerprint()
         return Ready(path, branch, base, conflicts)
 
     async def leave(self, path: Path) -> None:
@@ -57,19 +62,37 @@ class Workplace:
         """Files of the main checkout that changed meanwhile; an agent has no business there."""
         if self._before is None:
             return ()
-        return evidence.touched(self._before, await evidence.fingerprint(self.repo))
+        return evidence.touched(self._before, await self._fingerprint())
 
     async def taken_by_another(self, run: Run) -> bool:
         """Does a later run of the same task, or any other live run, use this run's worktree?"""
         others = await self.fleet.store.runs(live=True)
         return any(other.id != run.id and other.worktree == run.worktree for other in others)
 
+    async def _fingerprint(self) -> Mapping[str, str]:
+        """The checkout as it is between two moves of the lane, which are not the agent's doing."""
+        async with opened(self._journal):
+            return await evidence.fingerprint(self.repo)
+
+    async def _build_on_needs(
+        self, worktree: Path, base: str, task: Task
+    ) -> tuple[str, tuple[str, ...]]:
+        """Where work stays on its branch, the trunk does not have what the task needs: merge it."""
+        for need in await self.fleet.needs_of(task):
+            if need.landed is None and need.branch:
+                if conflicts := await self._merge(worktree, f"refs/heads/{need.branch}"):
+                    return base, conflicts
+                base = await self.tip(worktree)
+        return base, ()
+
     async def _catch_up(self, worktree: Path, base: str) -> tuple[str, ...]:
         """Merge the trunk into the branch; where that conflicts, leave the markers to the agent."""
         await salvage(worktree, "Save what the last run left")
+        return await self._merge(worktree, base)
+
+    async def _merge(self, worktree: Path, what: str) -> tuple[str, ...]:
         git = Git(worktree)
-        who = await identity(git)
-        merged = await git.run("merge", "--no-edit", "--no-ff", base, env=who)
+        merged = await git.run("merge", "--no-edit", "--no-ff", what, env=await identity(git))
         if merged.code == 0:
             return ()
         listed = await git("diff", "--name-only", "--diff-filter=U", "-z")

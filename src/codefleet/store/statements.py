@@ -16,6 +16,7 @@ class Statements:
 
     def __init__(self, text: str) -> None:
         self._texts = dict(_parsed(text))
+        self._joined: dict[tuple[str, ...], str] = {}
 
     def __getitem__(self, name: str) -> str:
         return self._texts[name]
@@ -26,7 +27,9 @@ class Statements:
 
     def joined(self, *names: str) -> str:
         """A head, its filters and its order as one statement."""
-        return "\n".join(self._texts[name] for name in names)
+        if names not in self._joined:
+            self._joined[names] = "\n".join(self._texts[name] for name in names)
+        return self._joined[names]
 
 
 @cache

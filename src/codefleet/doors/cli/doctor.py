@@ -19,7 +19,7 @@ from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option
 from codefleet.doors.cli.text import clean
 
-OLDEST_GIT = (2, 38)
+OLDEST_GIT = (2, 39)
 OLDEST_SQLITE = (3, 35)
 LEAST_FREE = 1 << 30
 OTHER_VARIABLES = frozenset({"FLEET_HOME", "FLEET_DEBUG", "FLEET_RUN", "FLEET_TASK"})

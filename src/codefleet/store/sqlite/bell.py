@@ -1,8 +1,12 @@
 """How a waiting reader learns within milliseconds that somebody wrote, with no busy loop.
 
-After every commit the writer touches the database file's times. Linux tells all who watch that
-file (inotify), and `PRAGMA data_version` confirms it: it differs exactly when another connection
-has committed. A slow look at that number is the safety net, and the only way elsewhere.
+After every commit the writer opens and closes an empty file beside the database. Linux tells all
+who watch that file (inotify), and `PRAGMA data_version` confirms it: it differs exactly when
+another connection has committed. A slow look at that number is the safety net, and the only way
+elsewhere.
+
+A file of its own, because to close the database's file would drop the locks that SQLite has on it.
+Opened and not touched, because a changed time is a change on disk that the next commit waits for.
 """
 
 import asyncio
@@ -13,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-IN_ATTRIB = 0x00000004
+IN_CLOSE_NOWRITE = 0x00000010
 LOOK_S = 0.5
 LOOK_UNTOLD_S = 0.02
 
@@ -24,7 +28,7 @@ class Bell:
     """Rung after each commit of this store; heard by every store on the same file."""
 
     def __init__(self, path: Path, version: Callable[[], int]) -> None:
-        self._path = path
+        self._file = path.with_name(f"{path.name}-bell")
         self._version = version
         self._rings = 0
         self._waiting: set[asyncio.Future[None]] = set()
@@ -36,7 +40,7 @@ class Bell:
         self._rings += 1
         self._wake()
         with contextlib.suppress(OSError):  # the safety net will tell the others
-            os.utime(self._path)
+            _open_and_close(self._file)
 
     def mark(self) -> Mark:
         """What has been written so far, to wait for more."""
@@ -81,7 +85,7 @@ class Bell:
     def _listening(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         """Hear the file while anybody waits, and only then: own writes ring it too."""
         if self._watch is None:
-            self._watch = _watched(self._path)
+            self._watch = _watched(self._file)
         if self._watch is not None:
             loop.add_reader(self._watch, self._hear, self._watch)
         self._listeners += 1
@@ -98,15 +102,21 @@ class Bell:
         self._wake()
 
 
-def _watched(path: Path) -> int | None:
-    """A file descriptor that becomes readable when the file's times change, or None."""
+def _open_and_close(file: Path) -> None:
+    os.close(os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def _watched(file: Path) -> int | None:
+    """A file descriptor that becomes readable when the file is closed by anybody, or None."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None, use_errno=True)
     watch: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     if watch < 0:  # the user's number of watches is used up
         return None
-    if libc.inotify_add_watch(watch, os.fsencode(path), IN_ATTRIB) < 0:
+    with contextlib.suppress(OSError):  # there must be a file before it can be watched
+        _open_and_close(file)
+    if libc.inotify_add_watch(watch, os.fsencode(file), IN_CLOSE_NOWRITE) < 0:
         os.close(watch)
         return None
     return watch

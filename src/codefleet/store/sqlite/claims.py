@@ -1,28 +1,48 @@
 """Claiming: which tasks go to which seats, decided and stored inside one transaction."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from codefleet.domain import lifecycle, scheduling
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Run, Task, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.store.sqlite import rows, steps, tasks
-from codefleet.store.sqlite.database import Database
+from codefleet.store.sqlite.database import Database, Values
 
 
 def claim(
     database: Database, seats: Sequence[Seat], want: Want, *, now: datetime, lease: timedelta
 ) -> Sequence[Claim]:
     """Give the most urgent tasks that may start to these seats."""
-    if not seats or database.run("is_paused").fetchone():
+    if not seats:
         return ()
     choice = _Choice(database, seats, want, now)
     return [
         _stored(database, lifecycle.claim(task, seat, now, lease, choice.lost.get(task.id)))
         for task, seat in choice.made()
     ]
+
+
+@lru_cache(maxsize=256)
+def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[Sequence[str]], Values]:
+    """The statements that read the candidates, by the names of their parts, and their values."""
+    lists = {
+        "seats": agents,
+        "coders": want.coders,
+        "repos": want.repos,
+        "labels": want.labels,
+    }
+    asked = {name: rows.listed(values) for name, values in lists.items() if values}
+    filters = ["unless_paused", *(f"for_{name}" for name in asked)]
+    heads = ["expired", "ready"]
+    if want.task:
+        filters.append("for_task")
+        heads = ["expired", "ready_one"]
+    statements = [(head, *filters, "most_urgent_first") for head in heads]
+    return statements, {**asked, "task": want.task, "limit": -1}
 
 
 class _Choice:
@@ -35,28 +55,16 @@ class _Choice:
         self._database = database
         self._free = {seat.agent: seat for seat in seats}
         self._now = now
-        lists = {
-            "seats": [seat.agent for seat in seats],
-            "coders": want.coders,
-            "repos": want.repos,
-            "labels": want.labels,
-        }
-        asked = {name: rows.listed(values) for name, values in lists.items() if values}
-        self._values = {**asked, "task": want.task, "now": rows.instant(now), "limit": -1}
-        self._filters = [f"for_{name}" for name in asked]
-        self._heads = ("expired", "ready")
-        if want.task:
-            self._filters.append("for_task")
-            self._heads = ("expired", "ready_one")
+        self._statements, values = _asked(tuple(self._free), want)
+        self._values = {**values, "now": rows.instant(now)}
 
     def made(self) -> list[tuple[Task, Seat]]:
         """Assigned tasks take their seats while choosing; the rest share what is left."""
         chosen: list[Task] = []
         assigned: dict[str, Seat] = {}
-        busy = [rows.task(*row) for row in self._database.run("busy", self._values)]
         seats = len(self._free)
         with closing(self._candidates()) as candidates:
-            for task in scheduling.decide(candidates, busy, seats=seats, now=self._now):
+            for task in scheduling.decide(candidates, self._busy(), seats=seats, now=self._now):
                 chosen.append(task)
                 if task.assignee:
                     assigned[task.id] = self._free.pop(task.assignee)
@@ -65,9 +73,12 @@ class _Choice:
         left = iter(self._free.values())
         return [(task, assigned.get(task.id) or next(left)) for task in chosen]
 
+    def _busy(self) -> Iterator[Task]:
+        for row in self._database.run("busy", self._values):
+            yield rows.task(*row)
+
     def _candidates(self) -> Generator[Task, None, None]:
-        for head in self._heads:
-            names = (head, *self._filters, "most_urgent_first")
+        for names in self._statements:
             found = self._database.run_joined(names, self._values)
             with closing(found):  # a statement left open would see the changes made below
                 for body, needs, lost in found:
@@ -80,7 +91,7 @@ class _Choice:
 
 
 def _stored(database: Database, claim: Claim) -> Claim:
-    tasks.save_one(database, claim.task)
+    tasks.replace(database, claim.task)
     if claim.lost:
         steps.put_run(database, claim.lost)
     steps.put_run(database, claim.run)

@@ -29,7 +29,6 @@ class _Answer(NamedTuple):
     to: asyncio.Future[Any]
     result: Any = None
     error: Exception | None = None
-    has_written: bool = False
 
     def give(self) -> None:
         if self.to.done():  # whoever asked was cancelled meanwhile
@@ -72,7 +71,7 @@ class Commits:
     def _closed(self) -> StoreTrouble:
         return StoreTrouble(f"the store {self._database.path} is closed", hint="open it again")
 
-    def _commit_all(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _commit_all(self, loop: asyncio.AbstractEventLoop, apart: bool = False) -> None:
         if not self._asked:
             return
         try:
@@ -80,43 +79,53 @@ class Commits:
         except sqlite3.Error as error:
             if is_busy(error) and loop.time() < self._give_up_at:
                 # By chance, so that two processes do not meet again and again.
-                loop.call_later(random.uniform(0.0005, 0.004), self._commit_all, loop)
+                loop.call_later(random.uniform(0.0005, 0.004), self._commit_all, loop, apart)
             else:
                 self._refuse_all(explained(error, self._database.path))
             return
-        asked, self._asked = self._asked, []
-        for answer in self._committed([one for one in asked if not one.answer.done()]):
+        asked = [one for one in self._asked if not one.answer.done()]
+        self._asked = []
+        answers = self._committed(asked, apart)
+        if answers is None:
+            self._asked = asked
+            self._commit_all(loop, apart=True)
+            return
+        for answer in answers:
             answer.give()
 
-    def _committed(self, asked: list[_Asked]) -> list[_Answer]:
+    def _committed(self, asked: list[_Asked], apart: bool) -> list[_Answer] | None:
+        """Do and commit all steps; None when one of several is refused and they must be apart.
+
+        That is rare, and a savepoint for every step would cost each of them a copy of its pages.
+        """
+        before = self._connection.total_changes
+        do = self._done_apart if apart else self._done
         try:
-            answers = [self._done(one, is_alone=len(asked) == 1) for one in asked]
-            if self._connection.in_transaction:  # a refused step that was alone has ended it
-                self._connection.execute("COMMIT")
+            answers = [do(one) for one in asked]
+            self._connection.execute("COMMIT")
         except Exception as error:
             self._roll_back()
+            if len(asked) > 1 and not apart:
+                return None
             return [_Answer(one.answer, error=self._told(error)) for one in asked]
-        if any(answer.has_written for answer in answers):
+        if self._connection.total_changes != before:
             self._announce()
         return answers
 
-    def _done(self, asked: _Asked, *, is_alone: bool) -> _Answer:
+    def _done(self, asked: _Asked) -> _Answer:
+        return _Answer(asked.answer, asked.step())
+
+    def _done_apart(self, asked: _Asked) -> _Answer:
         """Do one step; a refused one leaves no trace and harms no other."""
-        before = self._connection.total_changes
-        if not is_alone:
-            self._connection.execute("SAVEPOINT step")
+        self._connection.execute("SAVEPOINT step")
         try:
-            result = asked.step()
+            answer = self._done(asked)
         except Exception as error:
             if not self._connection.in_transaction:  # SQLite gave up all of it: a full disk
                 raise
-            self._connection.execute("ROLLBACK" if is_alone else "ROLLBACK TO step")
+            self._connection.execute("ROLLBACK TO step")
             answer = _Answer(asked.answer, error=self._told(error))
-        else:
-            has_written = self._connection.total_changes != before
-            answer = _Answer(asked.answer, result=result, has_written=has_written)
-        if not is_alone:
-            self._connection.execute("RELEASE step")
+        self._connection.execute("RELEASE step")
         return answer
 
     def _told(self, error: Exception) -> Exception:

@@ -16,6 +16,11 @@ UPDATE tasks SET unmet = unmet - 1
 WHERE id IN (SELECT task FROM needs WHERE need = :id)
     AND (SELECT state FROM tasks WHERE id = :id) <> 'completed';
 
+-- name: edges_of
+-- What a save must know: the needs, to see whether they change, and whether somebody waits.
+SELECT (SELECT json_group_array(need) FROM needs WHERE task = :id),
+    EXISTS (SELECT 1 FROM needs WHERE need = :id);
+
 -- name: fence_of
 -- The guard of every write by a holder.
 SELECT fence FROM tasks WHERE id = :id;
@@ -27,10 +32,6 @@ SELECT id, state FROM tasks WHERE id IN (SELECT value FROM json_each(:ids));
 -- name: add_need
 -- An edge from a task to what it needs.
 INSERT INTO needs (task, need) VALUES (:task, :need);
-
--- name: needs_of
--- To see whether a saved task changes them.
-SELECT need FROM needs WHERE task = :task ORDER BY need;
 
 -- name: drop_needs
 -- A task's needs are replaced as a whole.
@@ -121,16 +122,12 @@ INSERT INTO events (body) VALUES (:body);
 -- An imported event keeps its seq, above all that this store has given before.
 INSERT INTO events (seq, body) VALUES (:seq, :body);
 
--- name: is_paused
--- While the whole fleet is paused nothing starts.
-SELECT 1 FROM settings WHERE name = 'paused';
-
 -- name: expired
 -- Tasks whose holder went away: their leases ran out. They come before all others.
 SELECT task.body,
     (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id),
     run.body
-FROM runs AS run INDEXED BY runs_by_lease JOIN tasks AS task ON task.id = run.task
+FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until <= :now AND task.state = 'running' AND NOT task.paused
 
 -- name: ready
@@ -155,6 +152,10 @@ LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.id = :task AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
     AND (task.not_before IS NULL OR task.not_before <= :now)
     AND (run.id IS NULL OR run.lease_until <= :now)
+
+-- name: unless_paused
+-- While the whole fleet is paused nothing starts.
+AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'paused')
 
 -- name: for_seats
 -- A task with an assignee goes to that seat only.
@@ -182,7 +183,7 @@ AND task.id = :task
 -- name: busy
 -- What holds files: what runs now, and what is about to land. Who starts in between would start from
 -- a trunk without that work and collide with it.
-SELECT task.body, '[]' FROM tasks AS task INDEXED BY tasks_busy
+SELECT task.body, '[]' FROM tasks AS task INDEXED BY tasks_by_state
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state IN ('running', 'review') AND task.scoped
     AND (run.lease_until > :now OR (task.state = 'review' AND task.approved));
@@ -193,7 +194,7 @@ SELECT min(moment) FROM (
     SELECT min(not_before) AS moment FROM tasks INDEXED BY tasks_resting
     WHERE state = 'pending' AND unmet = 0 AND paused = 0 AND not_before > :now
     UNION ALL
-    SELECT min(lease_until) FROM runs INDEXED BY runs_by_lease
+    SELECT min(lease_until) FROM runs INDEXED BY runs_live
     WHERE outcome IS NULL AND lease_until > :now
 );
 
@@ -271,8 +272,12 @@ SELECT body FROM runs WHERE TRUE
 AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: runs_of_tasks
--- For all attempts at some tasks.
-AND task IN (SELECT value FROM json_each(:tasks))
+-- For all attempts at some tasks. A run's id is its task's, a dot (which `/` follows) and a number.
+AND place IN (
+    SELECT run.place FROM json_each(:tasks) AS wanted
+    JOIN runs AS run ON run.id > wanted.value || '.' AND run.id < wanted.value || '/'
+    WHERE run.task = wanted.value
+)
 
 -- name: runs_that_live
 -- A run without an outcome has not ended.
@@ -355,8 +360,8 @@ ORDER BY seq LIMIT :limit
 ORDER BY seq DESC LIMIT :limit
 
 -- name: last_seq
--- From the counter and not from the rows, because it outlives an erase.
-SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events';
+-- The newest event is never deleted, so this number never falls.
+SELECT coalesce(max(seq), 0) FROM events;
 
 -- name: is_used
 -- An import needs a store without work; what the log already says may stay.
@@ -364,7 +369,7 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
     OR EXISTS (SELECT 1 FROM questions) OR EXISTS (SELECT 1 FROM conflicts);
 
 -- name: erase
--- Edges first, because they point at tasks. The counter of seqs is not touched.
+-- Edges first, because they point at tasks. The newest event stays: the next seq is one above it.
 DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
 DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
-DELETE FROM settings; DELETE FROM events;
+DELETE FROM settings; DELETE FROM events WHERE seq < (SELECT max(seq) FROM events);

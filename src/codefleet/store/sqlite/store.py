@@ -220,8 +220,8 @@ class SqliteStore:
         nouns = transfer.parsed(rows)
         await self._commits.ask(lambda: transfer.load(self._database, nouns))
 
-    async def erase(self) -> None:
-        await self._commits.ask(lambda: self._database.run_each("erase"))
+    async def erase(self, event: Event) -> None:
+        await self._commits.ask(lambda: transfer.erase(self._database, event))
 
     async def _nouns(self, noun: type[N], *names: str, **values: Any) -> Sequence[N]:
         return [noun.model_validate_json(body) for (body,) in await self._rows(*names, **values)]

@@ -4,6 +4,7 @@
 added or its needs change, taken down by one when a need is completed, in that same transaction.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from codefleet.domain import graph
@@ -28,19 +29,20 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
 
 def save(database: Database, tasks: Sequence[Task]) -> None:
     """Replace stored tasks, each one version on, and unblock what waited for the completed."""
-    changed = [task for task in tasks if _needs(database, task) != set(task.needs)]
+    edges = [(task, *database.run("edges_of", {"id": task.id}).fetchone()) for task in tasks]
+    changed = [task for task, needs, _ in edges if set(json.loads(needs)) != set(task.needs)]
     if changed:
         _check_changed_needs(database, changed)
-    for task in tasks:
-        save_one(database, task)
+    for task, _, is_needed in edges:
+        if is_needed and task.state is State.COMPLETED:
+            database.run("unblock", {"id": task.id})
+        replace(database, task)
     if changed:
         _replace_edges(database, changed)
 
 
-def save_one(database: Database, task: Task) -> None:
-    """Replace one stored task whose needs are as they were."""
-    if task.state is State.COMPLETED:
-        database.run("unblock", {"id": task.id})
+def replace(database: Database, task: Task) -> None:
+    """Replace one stored task whose needs are as they were and that nobody waits for."""
     values = {"id": task.id, "version": task.version, "state": task.state}
     if not database.run("save_task", {**values, "body": rows.task_body(task)}).rowcount:
         raise stale("task", task.id)
@@ -90,10 +92,6 @@ def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
     for name, need in database.run("needs_above", {"ids": rows.listed(above)}):
         needs.setdefault(name, []).append(need)
     graph.order({**needs, **{task.id: task.needs for task in tasks}})
-
-
-def _needs(database: Database, task: Task) -> set[str]:
-    return {need for (need,) in database.run("needs_of", {"task": task.id})}
 
 
 def _replace_edges(database: Database, tasks: Sequence[Task]) -> None:

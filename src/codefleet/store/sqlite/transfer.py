@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.model import Conflict, Event, Noun, Question, Repo, Run, Task
-from codefleet.store.sqlite import rows, tasks
+from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database
 
 _NOUNS: dict[str, type[Noun]] = {
@@ -73,6 +73,12 @@ def load(database: Database, nouns: Nouns) -> None:
         _load_the_rest(database, nouns)
     except sqlite3.IntegrityError as error:
         raise Invalid("the import holds one thing twice", hint=str(error)) from error
+
+
+def erase(database: Database, event: Event) -> None:
+    """Delete everything but this event, which tells of it and keeps the seqs rising."""
+    steps.append(database, [event])
+    database.run_each("erase")
 
 
 def _noun(kind: str, text: str) -> Any:

@@ -24,7 +24,6 @@ CREATE INDEX tasks_ready ON tasks (priority DESC, place, not_before, repo, coder
     WHERE state = 'pending' AND unmet = 0 AND paused = 0;
 CREATE INDEX tasks_resting ON tasks (not_before)
     WHERE state = 'pending' AND unmet = 0 AND paused = 0 AND not_before IS NOT NULL;
-CREATE INDEX tasks_busy ON tasks (place) WHERE state IN ('running', 'review') AND scoped;
 CREATE INDEX tasks_by_state ON tasks (state, unmet);
 
 CREATE TABLE needs (
@@ -34,21 +33,20 @@ CREATE TABLE needs (
 ) WITHOUT ROWID;
 CREATE INDEX needs_by_need ON needs (need, task);
 
+-- A run's id begins with its task's: the index of ids also finds all runs of a task.
 CREATE TABLE runs (
     place       INTEGER PRIMARY KEY,
     id          TEXT NOT NULL UNIQUE,
     task        TEXT NOT NULL,
     outcome     TEXT GENERATED ALWAYS AS (json_extract(body, '$.outcome')) STORED,
-    lease_until TEXT GENERATED ALWAYS AS (json_extract(body, '$.lease_until')) STORED,
     ended_at    TEXT GENERATED ALWAYS AS (json_extract(body, '$.ended_at')) STORED,
+    lease_until TEXT GENERATED ALWAYS AS (json_extract(body, '$.lease_until')) STORED,
     version     INTEGER GENERATED ALWAYS AS (json_extract(body, '$.version')) STORED,
     body        TEXT NOT NULL
 );
-
-CREATE INDEX runs_by_task ON runs (task);
 CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX runs_by_lease ON runs (lease_until) WHERE outcome IS NULL;
--- One holder: the database itself refuses a second live run of a task.
+-- One holder: the database itself refuses a second live run of a task. Live runs are few, so this
+-- index also serves to look through their leases.
 CREATE UNIQUE INDEX runs_live ON runs (task) WHERE outcome IS NULL;
 
 CREATE TABLE questions (
@@ -92,9 +90,9 @@ CREATE TABLE settings (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- AUTOINCREMENT, because a seq must never be given twice, not even after everything was erased.
+-- A seq is never given twice: it is one more than the newest, and the newest is never deleted.
 CREATE TABLE events (
-    seq  INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq  INTEGER PRIMARY KEY,
     task TEXT GENERATED ALWAYS AS (json_extract(body, '$.task')) STORED,
     kind TEXT GENERATED ALWAYS AS (json_extract(body, '$.kind')) STORED,
     body TEXT NOT NULL
