@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Any, NewType, Self
 
 from pydantic import (
@@ -21,6 +22,7 @@ RunnerId = NewType("RunnerId", str)
 QuestionId = NewType("QuestionId", str)
 
 
+@lru_cache(maxsize=256)  # a moment is written many times: in a task, its run and their events
 def _instant(moment: datetime) -> str:
     """Fixed width and one zone, so that the order of the texts is the order of the moments."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,12 +1,11 @@
 """How a waiting reader learns within milliseconds that somebody wrote, with no busy loop.
 
-After every commit the writer opens and closes an empty file beside the database. Linux tells all
-who watch that file (inotify), and `PRAGMA data_version` confirms it: it differs exactly when
-another connection has committed. A slow look at that number is the safety net, and the only way
-elsewhere.
+After every commit the writer reads one byte of a file beside the database. Linux tells all who
+watch that file (inotify), and `PRAGMA data_version` confirms it: it differs exactly when another
+connection has committed. A slow look at that number is the safety net, and the only way elsewhere.
 
 A file of its own, because to close the database's file would drop the locks that SQLite has on it.
-Opened and not touched, because a changed time is a change on disk that the next commit waits for.
+Read and not touched, because a changed time is a change on disk that the next commit waits for.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-IN_CLOSE_NOWRITE = 0x00000010
+IN_ACCESS = 0x00000001
 LOOK_S = 0.5
 LOOK_UNTOLD_S = 0.02
 
@@ -32,6 +31,7 @@ class Bell:
         self._version = version
         self._rings = 0
         self._waiting: set[asyncio.Future[None]] = set()
+        self._rope: int | None = None
         self._watch: int | None = None
         self._listeners = 0
 
@@ -40,7 +40,9 @@ class Bell:
         self._rings += 1
         self._wake()
         with contextlib.suppress(OSError):  # the safety net will tell the others
-            _open_and_close(self._file)
+            if self._rope is None:
+                self._rope = _hung(self._file)
+            os.pread(self._rope, 1, 0)
 
     def mark(self) -> Mark:
         """What has been written so far, to wait for more."""
@@ -61,6 +63,9 @@ class Bell:
     def close(self) -> None:
         """Wake whoever still waits and stop watching."""
         self._wake()
+        if self._rope is not None:
+            os.close(self._rope)
+            self._rope = None
         if self._watch is None:
             return
         if self._listeners:
@@ -102,12 +107,16 @@ class Bell:
         self._wake()
 
 
-def _open_and_close(file: Path) -> None:
-    os.close(os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+def _hung(file: Path) -> int:
+    """The file, with its one byte, open for reading."""
+    rope = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if not os.fstat(rope).st_size:
+        os.write(rope, b"!")
+    return rope
 
 
 def _watched(file: Path) -> int | None:
-    """A file descriptor that becomes readable when the file is closed by anybody, or None."""
+    """A file descriptor that becomes readable when anybody reads the file, or None."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None, use_errno=True)
@@ -115,8 +124,8 @@ def _watched(file: Path) -> int | None:
     if watch < 0:  # the user's number of watches is used up
         return None
     with contextlib.suppress(OSError):  # there must be a file before it can be watched
-        _open_and_close(file)
-    if libc.inotify_add_watch(watch, os.fsencode(file), IN_CLOSE_NOWRITE) < 0:
+        os.close(_hung(file))
+    if libc.inotify_add_watch(watch, os.fsencode(file), IN_ACCESS) < 0:
         os.close(watch)
         return None
     return watch
