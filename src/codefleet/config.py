@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from codefleet.domain.errors import BadConfig, FleetError
 from codefleet.domain.model import Landing, Noun
+from codefleet.domain.routing import Route
 
 FILE = "fleet.toml"
 
@@ -32,6 +33,11 @@ class Config(Noun):
         "scripted", min_length=1, description="The agent program for tasks that name none."
     )
     model: str | None = Field(None, description="The model for tasks that name none.")
+    route: tuple[Route, ...] = Field(
+        (),
+        description="Rules `[[route]]` that choose coder and model for tasks that name none; the "
+        "first that fits counts.",
+    )
     attempts: int = Field(3, ge=1, description="How often a task is tried before it fails.")
     rest_s: float = Field(
         2.0,

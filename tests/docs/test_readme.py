@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.coders.registry import coder
 from codefleet.runner import git as git_module
 from tests.docs.pages import PAGES, ROOT, blocks, name, steps
 
@@ -61,11 +62,12 @@ def test_the_versions_that_are_needed_are_those_that_the_code_asks_for() -> None
 
 
 def test_the_coders_that_are_in_are_named_and_no_others_are_promised() -> None:
-    said = README[README.index("These coders are in") : README.index("are not in yet")]
+    said = README[README.index("These coders are in") : README.index("`fleet coders` tells")]
     ours = PROJECT["entry-points"]["codefleet.coders"]
     assert set(re.findall(r"`(\w+)`", said)) == set(ours)
-    promised = said[said.index("adapters for") :].lower()
-    assert [coder for coder in ours if coder in promised] == []
+    proven, unproven = said.split("each proven with the real program")
+    for name in ours:
+        assert f"`{name}`" in (proven if coder(name).abilities.verified else unproven), name
 
 
 def test_nobody_is_told_to_install_a_stranger_by_our_name() -> None:

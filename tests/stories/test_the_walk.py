@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.domain.model import Complexity, Draft, Outcome, Reason, State, Task
+from codefleet.domain.routing import Route
 from codefleet.domain.scheduling import Why
 from codefleet.fleet import Fleet
+from codefleet.ports import TaskQuery
 from tests.gitrepo import SampleRepo
 from tests.script import script
 from tests.stories.conftest import Crew
@@ -437,3 +439,25 @@ async def test_the_set_up_command_runs_for_agents_and_for_the_lane(
     await crew.wait_for(two_has_landed)
     loop.stop()
     await running
+
+
+async def test_rules_choose_the_coder_and_model_once_for_all_runs_of_a_task(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    rules = [
+        Route(name="hard", complexity=(Complexity.LARGE,), model="strong"),
+        Route(name="rest", model="cheap"),
+    ]
+    hard = await add("Hard", "crash", "on attempt 2", "write a.txt a", complexity="large")
+    easy = await add("Easy", "write b.txt b")
+    chosen = await add("Chosen", "write c.txt c", model="mine")
+    await crew.work(route=tuple(rules))
+    found = {task.title: task for task in await fleet.list(TaskQuery())}
+    assert [(t.title, t.route, t.coder, t.model) for t in found.values()] == [
+        ("Hard", "hard", "scripted", "strong"),
+        ("Easy", "rest", "scripted", "cheap"),
+        ("Chosen", "rest", "scripted", "mine"),
+    ]
+    assert {run.coder for task in (hard, easy, chosen) for run in await fleet.runs_of(task.id)} == {
+        "scripted"
+    }

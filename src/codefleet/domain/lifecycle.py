@@ -188,7 +188,7 @@ def fail(task: Task, reason: Reason, note: str, now: datetime, policy: "Attempts
     is_last = attempts >= (task.max_attempts or policy.limit) and not waits
     if THEN[reason] is Then.HUMAN or is_last:
         return move(task, Verb.FAIL, **told, fence=task.fence + 1)
-    pause = policy.backoff(attempts)
+    pause = policy.longest_rest if waits else policy.backoff(attempts)
     return move(task, Verb.RELEASE, **told, fence=task.fence + 1, not_before=now + pause)
 
 

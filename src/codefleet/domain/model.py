@@ -93,6 +93,16 @@ class Landing(StrEnum):
     BRANCH = "branch"
 
 
+class Complexity(StrEnum):
+    """How hard a task is thought to be."""
+
+    TRIVIAL = "trivial"
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+    XL = "xl"
+
+
 class Noun(BaseModel):
     """Frozen and strict about its fields, so that a typing error is an error and not a silence."""
 
@@ -121,6 +131,7 @@ class Draft(Noun):
     scope: Names = ()
     needs: Names = ()
     checks: tuple[str, ...] = ()
+    complexity: Complexity | None = None
     repo: str | None = None
     coder: str | None = None
     model: str | None = None
@@ -154,6 +165,7 @@ class Task(Draft):
     fence: int = 0
     reason: Reason | None = None
     note: str = ""
+    route: str | None = None
     branch: str | None = None
     landed: str | None = None
     created_at: Instant

@@ -46,14 +46,14 @@ class Runs(Core):
         await self.store.write(Write(runs=[noted], events=events, fences={run.task: run.fence}))
         return noted
 
-    async def name_branch(self, run: Run, branch: str) -> None:
-        """Say on the task which branch its work is on."""
+    async def settle(self, run: Run, **chosen: str | None) -> Task:
+        """Write down on the task what its first run decided: branch, coder, model, route."""
 
         async def step(task: Task) -> Write:
             _holds(run, task)
-            return Write(tasks=[task.evolve(branch=branch, version=task.version + 1)])
+            return Write(tasks=[task.evolve(**chosen, version=task.version + 1)])
 
-        await self.change(run.task, step)
+        return await self.change(run.task, step)
 
     async def ask(self, run: Run, asks: Asks) -> Task:
         """Stop the run until a human has answered."""

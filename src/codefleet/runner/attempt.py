@@ -11,11 +11,12 @@ from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
 from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run, State, Task, Usage
+from codefleet.domain.routing import choose
 from codefleet.ports import Assignment, Coder
 from codefleet.runner import custody, evidence, prompt, verdict
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
-from codefleet.runner.hearing import Heard
+from codefleet.runner.hearing import Heard, hear_the_end
 from codefleet.runner.hold import Hold
 from codefleet.runner.listening import Listener
 from codefleet.runner.salvage import archive, bring_home, salvage
@@ -23,6 +24,7 @@ from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
 STDERR_TAIL = 8000
+NOTE_TAIL = 1000
 FIRST_LIMIT_REST_S = 4.0
 LONGEST_LIMIT_REST_S = 60.0
 NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None, lost=False)
@@ -72,8 +74,10 @@ class Attempt:
             self.kept.kill()
 
     async def _drive(self) -> None:
-        coder = coder_named(self.run.coder)
         self.kept = await custody.adopt(self.folder)
+        if self.kept is None and self.task.branch is None:
+            await self._route()
+        coder = coder_named(self.run.coder)
         if self.kept is None:
             if self._was_lost_too_often():
                 await self._end(Failed(Reason.CRASHED, "its runner went away at every attempt"))
@@ -91,6 +95,15 @@ class Attempt:
         )
         await self._conclude(await listener.listen(), coder)
 
+    async def _route(self) -> None:
+        """Choose coder and model, once for all runs of the task."""
+        route = choose(self.task, self.settings.route)
+        coder = self.task.coder or (route and route.coder) or self.run.coder
+        model = self.task.model or (route and route.model) or self.settings.model
+        name = route.name if route else None
+        self.task = await self.fleet.settle(self.run, coder=coder, model=model, route=name)
+        await self.hold.note(coder=coder, model=model)
+
     def _was_lost_too_often(self) -> bool:
         return self.task.attempts >= (self.task.max_attempts or self.settings.attempts)
 
@@ -99,14 +112,13 @@ class Attempt:
         self.folder.mkdir(parents=True, exist_ok=True)
         await self._silence_predecessor()
         ready = await self.place.prepare(self.task, self.run)
-        await self.fleet.name_branch(self.run, ready.branch)
+        self.task = await self.fleet.settle(self.run, branch=ready.branch)
         now = await self.fleet.store.now()
         await self.hold.note(
             [event("run.prepared", now, str(ready.path), run=self.run)],
             worktree=str(ready.path),
             branch=ready.branch,
             base=ready.base,
-            model=self.run.model or self.settings.model,
         )
         self.conflicts = ready.conflicts
         if self.settings.setup:
@@ -191,10 +203,12 @@ class Attempt:
         if self.stopping and self.stopping.cause in (Cause.CANCELLED, Cause.LOST):
             await self._wind_down(self.stopping.why)
             return
-        if self.heard.end is None and exit.code is not None:
-            for signal in coder.explain(exit.code, self._last_of_stderr()):
-                self.heard.take(signal)
+        errors = self._last_of_stderr()
+        if not self.stopping:
+            hear_the_end(self.heard, coder, exit.code, errors)
         ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
+        if isinstance(ended, Failed) and self.heard.end is None:
+            ended = Failed(ended.reason, f"{ended.note}\n{errors[-NOTE_TAIL:]}".strip())
         found = await self._look(checked=isinstance(ended, Delivered))
         await self.hold.note(evidence=found, said=self.heard.said[-4000:])
         if isinstance(ended, Delivered):

@@ -88,7 +88,7 @@ class Kept(NamedTuple):
         whole = chunk.rfind(b"\n") + 1
         if (len(chunk) < asked and final) or (len(chunk) == asked and not whole):
             whole = len(chunk)
-        return _split(chunk[:whole]), offset + whole
+        return split_lines(chunk[:whole]), offset + whole
 
     def _output(self, offset: int, size: int) -> bytes:
         try:
@@ -263,7 +263,7 @@ def _closed(folder: Path) -> bool:
     return True
 
 
-def _split(chunk: bytes) -> list[str]:
+def split_lines(chunk: bytes) -> list[str]:
     """Split at line feeds only: JSON may hold other characters that some take for line ends."""
     if not chunk:
         return []

@@ -9,6 +9,7 @@ from codefleet.domain.model import Event, Run, Usage
 from codefleet.ports import (
     Asks,
     Broke,
+    Coder,
     Filled,
     Finished,
     Limited,
@@ -79,6 +80,16 @@ class Heard:
 
 def _words(end: End) -> str:
     return end.text if isinstance(end, Finished) else ""
+
+
+def hear_the_end(heard: Heard, coder: Coder, exit_code: int | None, stderr: str) -> list[Signal]:
+    """Ask the coder what the program's end means, when its output did not tell."""
+    if heard.end is not None or exit_code is None:
+        return []
+    signals = list(coder.explain(exit_code, stderr))
+    for signal in signals:
+        heard.take(signal)
+    return signals
 
 
 def told(signal: Signal, run: Run, now: datetime) -> Iterator[Event]:

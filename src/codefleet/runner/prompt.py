@@ -48,7 +48,7 @@ def _history(story: Story) -> Iterator[str]:
             f"here; resolve the conflict markers in these files:\n{files}"
         )
     for other, paths in story.collisions:
-        yield f"Another agent ({other}) changes the same lines: {', '.join(paths)}. Keep clear of it."
+        yield f"Another agent ({other}) changes the same lines of: {', '.join(paths)}"
     if story.task.note and story.earlier and story.task.reason is not Reason.MERGE_CONFLICT:
         yield f"What the last attempt ran into:\n{quoted(story.task.note)}"
     for question in story.answers:

@@ -37,6 +37,7 @@ COMPARED = 20
     help="A task that must complete first; repeatable.",
 )
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="Must succeed; repeatable.")
+@click.option("--complexity", metavar="SIZE", help="trivial, small, medium, large or xl.")
 @click.option("--coder", help="The agent program.")
 @click.option("--model", help="The model it uses.")
 @click.option("--repo", metavar="PATH|NAME", help="Where to work, if not in the repository here.")

@@ -20,6 +20,7 @@ SECTIONS = {
         "demo": "demo:demo",
         "init": "home:init",
         "doctor": "doctor:doctor",
+        "coders": "coders:coders",
         "config": "settings:config",
         "completion": "completion:completion",
     },

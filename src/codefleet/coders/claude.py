@@ -1,0 +1,208 @@
+"""Claude Code: `claude -p`, which prints one JSON object per line.
+
+A turn's `result` says "success" also when the provider refused: only `is_error` tells. Which kind
+of refusal it was stands in the `error` of the assistant message before it. Tokens and money in a
+`result` are sums over the whole session, resumed runs included.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from codefleet.coders import trouble
+from codefleet.coders.jsonl import Fields, amount, moment, parsed, text
+from codefleet.coders.options import Options, flag
+from codefleet.coders.tools import detail
+from codefleet.domain.model import Reason, Usage
+from codefleet.ports import (
+    Abilities,
+    Assignment,
+    Broke,
+    Filled,
+    Finished,
+    Limited,
+    Said,
+    Signal,
+    Start,
+    Started,
+    Tool,
+    Touched,
+    Used,
+)
+
+ALLOWED = ("Bash", "WebFetch", "WebSearch")
+"""Besides edits in the worktree. With these it needs no bypass, which it refuses to root."""
+
+REFUSALS = {
+    "authentication_failed": Reason.AUTH,
+    "billing_error": Reason.QUOTA,  # the provider's door is shut until somebody pays
+    "model_not_found": Reason.CODER_MISSING,
+    "overloaded": Reason.CRASHED,
+    "server_error": Reason.CRASHED,
+}
+ENDS = {
+    "prompt_too_long": Reason.CONTEXT_FULL,
+    "error_max_turns": Reason.TIMEOUT,
+    "error_max_budget_usd": Reason.BUDGET,
+}
+
+
+class Claude:
+    """Starts and reads Claude Code."""
+
+    name = "claude"
+    program = "claude"
+    abilities = Abilities(
+        resume=True, reports_cost=True, says_when_done=True, context_tokens=1_000_000
+    )
+
+    def start(self, assignment: Assignment) -> Start:
+        options = Options(self.name, assignment.options, "permission_mode", "allowed_tools")
+        return Start(
+            argv=[
+                options.text("program", self.program),
+                *("-p", "--output-format=stream-json", "--verbose"),
+                *flag("permission-mode", options.text("permission_mode", "acceptEdits")),
+                *flag("allowedTools", ",".join(options.texts("allowed_tools", ALLOWED))),
+                "--disallowedTools=AskUserQuestion",  # nobody sits at its terminal
+                *flag("model", assignment.run.model),
+                *flag("resume", assignment.resume),
+                *options.texts("args"),
+            ],
+            env=options.env(
+                "CLAUDE_CONFIG_DIR",
+                DISABLE_AUTOUPDATER="1",
+                CLAUDE_CODE_DISABLE_BACKGROUND_TASKS="1",  # it would not end while one runs
+            ),
+            stdin=assignment.prompt,
+            stop_signal="SIGINT",
+        )
+
+    def read(self, line: str) -> Iterator[Signal]:
+        event = parsed(line)
+        match event:
+            case {"type": "system", "subtype": "init"}:
+                yield Started(
+                    text(event.get("session_id")) or None, text(event.get("model")) or None
+                )
+            case {"type": "system", "subtype": "permission_denied", "tool_name": str(tool)}:
+                yield Tool(text(tool), f"denied: {text(event.get('message'))}")
+            case {"type": "assistant", "error": str(kind)} if _is_main(event):
+                yield _refusal(kind, " ".join(_words(event)))
+            case {"type": "assistant"}:
+                yield from _assistant(event)
+            case {"type": "user"}:
+                yield from _results(event)
+            case {"type": "rate_limit_event", "rate_limit_info": dict(limit)}:
+                yield from _limit(limit)
+            case {"type": "result"}:
+                if session := text(event.get("session_id")):
+                    yield Started(session)
+                yield from _spent(event)
+                yield from _end(event)
+
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        if "cannot be used with root/sudo privileges" in stderr:
+            yield Broke(trouble.last_words(stderr), Reason.CODER_MISSING)
+        else:
+            yield from trouble.of_the_call(stderr)
+
+
+coder = Claude()
+
+
+def _assistant(event: Fields) -> Iterator[Signal]:
+    """What the agent says and does; a sub-agent's words are not the run's."""
+    is_main = _is_main(event)
+    for block in _blocks(event):
+        match block:
+            case {"type": "text", "text": str(words)} if is_main and words:
+                yield Said(text(words))
+            case {"type": "tool_use", "name": str(name)}:
+                yield Tool(text(name), detail(block.get("input")))
+    if is_main:
+        yield from _filled(event)
+
+
+def _is_main(event: Fields) -> bool:
+    return event.get("parent_tool_use_id") is None
+
+
+def _results(event: Fields) -> Iterator[Signal]:
+    """The end of tool calls. A result does not name its tool."""
+    for block in _blocks(event):
+        if block.get("type") == "tool_result":
+            yield Tool("", done=True)
+    match event:
+        case {"tool_use_result": {"filePath": str(path)}} if path:
+            yield Touched(text(path))
+
+
+def _refusal(kind: str, words: str) -> Signal:
+    if kind == "rate_limit":
+        return Limited(words)
+    return Broke(words, REFUSALS.get(kind, Reason.UNKNOWN))
+
+
+def _limit(limit: Fields) -> Iterator[Signal]:
+    goes_on = limit.get("isUsingOverage") is True  # and each answer costs extra
+    if limit.get("status") == "rejected" and not goes_on:
+        yield Limited(
+            f"the {text(limit.get('rateLimitType')) or 'usage'} limit is reached",
+            moment(limit.get("resetsAt")),
+        )
+
+
+def _spent(event: Fields) -> Iterator[Signal]:
+    """The session's sums, sub-agents included. A turn that failed at once tells none."""
+    by_model = event.get("modelUsage")
+    if not isinstance(by_model, dict) or not by_model:
+        return
+    models = [used for used in by_model.values() if isinstance(used, dict)]
+    usage = Usage(
+        input_tokens=_sum(models, "inputTokens") + _sum(models, "cacheCreationInputTokens"),
+        output_tokens=_sum(models, "outputTokens"),
+        cached_tokens=_sum(models, "cacheReadInputTokens"),
+        cost_usd=float(amount(event.get("total_cost_usd"))),
+    )
+    yield Used(usage, in_all=True)
+
+
+def _end(event: Fields) -> Iterator[Signal]:
+    words = text(event.get("result")) or " ".join(_texts(event.get("errors")))
+    match event:
+        case {"subtype": "success", "is_error": False}:
+            yield Finished(words)
+        case {"terminal_reason": "aborted_tools" | "aborted_streaming"}:
+            return  # somebody interrupted it, and that one knows why
+        case {"terminal_reason": "prompt_too_long" as end} | {"subtype": str(end)} if end in ENDS:
+            yield Broke(words, ENDS[end])
+        case {"api_error_status": int(status)}:
+            yield trouble.of_status(status, words)
+        case _:
+            yield Broke(words)
+
+
+def _filled(event: Fields) -> Iterator[Signal]:
+    match event:
+        case {"message": {"usage": dict(usage)}}:
+            names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+            if used := sum(int(amount(usage.get(name))) for name in names):
+                yield Filled(used)
+
+
+def _blocks(event: Fields) -> Iterator[Fields]:
+    match event:
+        case {"message": {"content": list(blocks)}}:
+            yield from (block for block in blocks if isinstance(block, dict))
+
+
+def _words(event: Fields) -> Iterator[str]:
+    return (text(block.get("text")) for block in _blocks(event))
+
+
+def _texts(value: object) -> list[str]:
+    return [text(item) for item in value if item] if isinstance(value, list) else []
+
+
+def _sum(models: list[dict[str, Any]], name: str) -> int:
+    return sum(int(amount(used.get(name))) for used in models)

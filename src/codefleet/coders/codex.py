@@ -1,0 +1,153 @@
+"""Codex: `codex exec --json`, which prints one JSON object per line.
+
+Its exit code is 1 for every failure, and only the message of `turn.failed` tells which. Tokens are
+sums over the whole thread, resumed runs included; money is not told.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from codefleet.coders import trouble
+from codefleet.coders.jsonl import Fields, amount, parsed, text
+from codefleet.coders.options import Options, flag
+from codefleet.domain.model import Reason, Usage
+from codefleet.ports import (
+    Abilities,
+    Assignment,
+    Broke,
+    Finished,
+    Limited,
+    Said,
+    Signal,
+    Start,
+    Started,
+    Tool,
+    Touched,
+    Used,
+)
+
+STATUS = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
+USAGE_LIMIT = re.compile(r"You.ve hit your usage limit\b")
+TRY_AGAIN = re.compile(r"try again at (\w{3}) (\d{1,2})\w\w, (\d{4}) (\d{1,2}:\d\d [AP]M)\.")
+MESSAGES = (
+    (re.compile(r"Quota exceeded\."), Reason.QUOTA),
+    (re.compile(r"Missing environment variable: "), Reason.AUTH),
+    (re.compile(r"Codex ran out of room in the model.s context window"), Reason.CONTEXT_FULL),
+    (re.compile(r"stream disconnected before completion: "), Reason.CRASHED),
+    (re.compile(r"We.re currently experiencing high demand"), Reason.CRASHED),
+    (re.compile(r"Connection failed: "), Reason.CRASHED),
+    (re.compile(r"The model `[^`]+` does not exist"), Reason.CODER_MISSING),
+)
+CODES = {
+    "context_length_exceeded": Reason.CONTEXT_FULL,
+    "insufficient_quota": Reason.QUOTA,
+    "model_not_found": Reason.CODER_MISSING,
+}
+
+
+class Codex:
+    """Starts and reads Codex."""
+
+    name = "codex"
+    program = "codex"
+    abilities = Abilities(resume=True, says_when_done=True)
+
+    def start(self, assignment: Assignment) -> Start:
+        options = Options(self.name, assignment.options, "sandbox")
+        modes = ("workspace-write", "read-only", "danger-full-access")
+        session = ("resume", "--", assignment.resume) if assignment.resume else ("--",)
+        return Start(
+            argv=[
+                options.text("program", self.program),
+                *("exec", "--json", "--skip-git-repo-check"),
+                *flag("sandbox", options.choice("sandbox", *modes)),
+                *flag("model", assignment.run.model),
+                *options.texts("args"),
+                *session,
+                "-",  # the prompt comes by standard input
+            ],
+            env=options.env("CODEX_HOME"),
+            stdin=assignment.prompt,
+            stop_signal="SIGINT",
+        )
+
+    def read(self, line: str) -> Iterator[Signal]:
+        match parsed(line):
+            case {"type": "thread.started", "thread_id": str(thread)}:
+                yield Started(text(thread) or None)
+            case {"type": "item.started" | "item.completed" as kind, "item": dict(item)}:
+                yield from _item(item, done=kind == "item.completed")
+            case {"type": "turn.completed", **rest}:
+                yield from _spent(rest)
+                yield Finished()
+            case {"type": "turn.failed", "error": {"message": str(message)}}:
+                yield _failure(text(message))
+            case {"type": "turn.failed"}:
+                yield Broke("the turn failed")
+
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        if "no rollout found for thread id" in stderr:
+            yield Broke(trouble.last_words(stderr))
+        else:
+            yield from trouble.of_the_call(stderr)
+
+
+coder = Codex()
+
+
+def _item(item: Fields, *, done: bool) -> Iterator[Signal]:
+    match item:
+        case {"type": "agent_message", "text": str(words)} if done and words:
+            yield Said(text(words))
+        case {"type": "command_execution", "command": str(command)}:
+            yield Tool("shell", text(command), done)
+        case {"type": "mcp_tool_call", "server": str(server), "tool": str(tool)}:
+            yield Tool(f"{text(server)}.{text(tool)}", done=done)
+        case {"type": "web_search", "query": str(query)}:
+            yield Tool("web_search", text(query), done)
+        case {"type": "file_change", "status": "completed", "changes": list(changes)}:
+            yield from (
+                Touched(text(change["path"]))
+                for change in changes
+                if isinstance(change, dict) and text(change.get("path"))
+            )
+
+
+def _spent(event: Fields) -> Iterator[Signal]:
+    match event:
+        case {"usage": dict(usage)}:
+            cached = int(amount(usage.get("cached_input_tokens")))
+            fresh = int(amount(usage.get("input_tokens"))) - cached
+            used = Usage(
+                input_tokens=max(0, fresh),
+                output_tokens=int(amount(usage.get("output_tokens"))),
+                cached_tokens=cached,
+            )
+            yield Used(used, in_all=True)
+
+
+def _failure(message: str) -> Signal:
+    """What the message of a failed turn means; it is Codex's own, never the agent's words."""
+    if USAGE_LIMIT.match(message):
+        return Limited(message, _reset(message))
+    if found := STATUS.match(message):
+        return trouble.of_status(int(found[1]), message)
+    for pattern, reason in MESSAGES:
+        if pattern.match(message):
+            return Broke(message, reason)
+    match parsed(message):
+        case {"error": {"code": str(code), "message": str(words)}}:
+            return Broke(text(words), CODES.get(code, Reason.UNKNOWN))
+    return Broke(message)
+
+
+def _reset(message: str) -> datetime | None:
+    """Codex names the moment by the clock on the wall; on the day itself it leaves out the day."""
+    found = TRY_AGAIN.search(message)
+    if not found:
+        return None
+    try:
+        return datetime.strptime(" ".join(found.groups()), "%b %d %Y %I:%M %p").astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

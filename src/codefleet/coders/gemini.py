@@ -1,0 +1,165 @@
+"""Gemini CLI: `gemini --output-format=stream-json`, which prints one JSON object per line.
+
+Words come in small pieces, and the final text is what came after the last tool. Without a `result`
+line the program was killed, whatever its exit code says. A failure's exit code is the HTTP status
+modulo 256, or one of the program's own.
+"""
+
+import re
+from collections.abc import Iterator
+
+from codefleet.coders import trouble
+from codefleet.coders.jsonl import Fields, amount, parsed, text
+from codefleet.coders.options import Options, flag
+from codefleet.coders.tools import detail
+from codefleet.domain.model import Reason, Usage
+from codefleet.ports import (
+    Abilities,
+    Assignment,
+    Broke,
+    Finished,
+    Limited,
+    Said,
+    Signal,
+    Start,
+    Started,
+    Tool,
+    Touched,
+    Used,
+)
+
+WRITERS = ("write_file", "replace")
+
+API_ERROR = re.compile(r"\[API Error: (.*?)\](?:\n|$)", re.DOTALL)
+TOO_MANY = "\nPlease wait and try again later."
+"""What the program adds to the provider's words after a status of 429."""
+
+MESSAGES = (
+    (re.compile(r"You have exhausted your daily quota"), Reason.QUOTA),
+    (re.compile(r"exception TypeError: fetch failed"), Reason.CRASHED),
+    (re.compile(r"terminated$"), Reason.CRASHED),  # the connection broke in the middle
+    (re.compile(r"The input token count .{0,40}exceeds the maximum"), Reason.CONTEXT_FULL),
+    (re.compile(r"API key not valid"), Reason.AUTH),
+)
+KINDS = {
+    "FatalAuthenticationError": Reason.AUTH,
+    "FatalConfigError": Reason.CODER_MISSING,
+    "FatalSandboxError": Reason.CODER_MISSING,
+    "FatalTurnLimitedError": Reason.TIMEOUT,
+}
+EXIT_CODES = {
+    41: Reason.AUTH,
+    42: Reason.UNKNOWN,  # a session that is not there
+    44: Reason.CODER_MISSING,
+    52: Reason.CODER_MISSING,
+    53: Reason.TIMEOUT,
+}
+STATUSES = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
+
+
+class Gemini:
+    """Starts and reads Gemini CLI."""
+
+    name = "gemini"
+    program = "gemini"
+    abilities = Abilities(resume=True, says_when_done=True)
+
+    def start(self, assignment: Assignment) -> Start:
+        options = Options(self.name, assignment.options, "approval_mode")
+        modes = ("yolo", "auto_edit", "default", "plan")
+        return Start(
+            argv=[
+                options.text("program", self.program),
+                "--output-format=stream-json",
+                *flag("approval-mode", options.choice("approval_mode", *modes)),
+                *flag("model", assignment.run.model),
+                *flag("resume", assignment.resume),
+                *options.texts("args"),
+            ],
+            env=options.env(
+                "GEMINI_CLI_HOME",
+                GEMINI_CLI_NO_RELAUNCH="true",  # else a parent process swallows the stop signal
+                GEMINI_CLI_TRUST_WORKSPACE="true",  # the worktree is the fleet's own
+            ),
+            stdin=assignment.prompt,
+        )
+
+    def read(self, line: str) -> Iterator[Signal]:
+        event = parsed(line)
+        match event:
+            case {"type": "init"}:
+                session, model = text(event.get("session_id")), text(event.get("model"))
+                yield Started(session or None, model or None)
+            case {"type": "message", "role": "assistant", "content": str(words)} if words:
+                yield Said(text(words), more=event.get("delta") is True)
+            case {"type": "tool_use", "tool_name": str(tool)}:
+                yield Tool(text(tool), detail(event.get("parameters")))
+                yield from _touched(event)
+            case {"type": "tool_result"}:
+                yield Tool(text(event.get("tool_id")).partition("__")[0], done=True)
+            case {"type": "result"}:
+                yield from _spent(event)
+                yield from _end(event)
+
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        if exit_code in EXIT_CODES:
+            yield Broke(trouble.last_words(stderr), EXIT_CODES[exit_code])
+        elif exit_code in STATUSES:
+            status = STATUSES[exit_code]
+            yield trouble.of_status(status, f"the provider answered with status {status}")
+        else:
+            yield from trouble.of_the_call(stderr)
+
+
+coder = Gemini()
+
+
+def _touched(event: Fields) -> Iterator[Signal]:
+    match event:
+        case {"tool_name": str(tool), "parameters": {"file_path": str(path)}}:
+            if tool in WRITERS and path:
+                yield Touched(text(path))
+
+
+def _spent(event: Fields) -> Iterator[Signal]:
+    match event:
+        case {"stats": dict(stats)}:
+            cached = int(amount(stats.get("cached")))
+            fresh = int(amount(stats.get("input_tokens"))) - cached
+            used = Usage(
+                input_tokens=max(0, fresh),
+                output_tokens=int(amount(stats.get("output_tokens"))),
+                cached_tokens=cached,
+            )
+            yield Used(used)
+
+
+def _end(event: Fields) -> Iterator[Signal]:
+    match event:
+        case {"status": "success"}:
+            yield Finished()
+        case {"error": {"type": "FatalCancellationError"}}:
+            return  # somebody interrupted it, and that one knows why
+        case {"error": {"type": str(kind), "message": str(message)}} if kind in KINDS:
+            yield Broke(text(message), KINDS[kind])
+        case {"error": {"message": str(message)}}:
+            yield _failure(text(message))
+        case _:
+            yield Broke("the turn failed")
+
+
+def _failure(message: str) -> Signal:
+    """What an error's message means: the provider's answer is in it, as JSON or as words."""
+    found = API_ERROR.match(message)
+    said = found[1] if found else message
+    answer = parsed(said).get("error")
+    match answer:
+        case {"message": str(words)}:
+            said = text(words)
+    for pattern, reason in MESSAGES:
+        if pattern.match(said):
+            return Broke(said, reason)
+    match answer:
+        case {"code": int(status)}:
+            return trouble.of_status(status, said)
+    return Limited(said) if TOO_MANY in message else Broke(said)

@@ -1,0 +1,152 @@
+"""opencode: `opencode run --format=json`, which prints one JSON object per line.
+
+Tokens and money come step by step and add up. No line ends the session: a step that stops without
+calling a tool is its last.
+"""
+
+from collections.abc import Iterator
+
+from codefleet.coders import trouble
+from codefleet.coders.jsonl import Fields, amount, parsed, text
+from codefleet.coders.options import Options, flag
+from codefleet.coders.tools import detail
+from codefleet.domain.model import Reason, Usage
+from codefleet.ports import (
+    Abilities,
+    Assignment,
+    Broke,
+    Filled,
+    Finished,
+    Said,
+    Signal,
+    Start,
+    Started,
+    Tool,
+    Touched,
+    Used,
+)
+
+NAMES = {
+    "ProviderAuthError": Reason.AUTH,
+    "ProviderModelNotFoundError": Reason.CODER_MISSING,
+    "ContextOverflowError": Reason.CONTEXT_FULL,
+}
+CODES = {
+    "context_length_exceeded": Reason.CONTEXT_FULL,
+    "insufficient_quota": Reason.QUOTA,
+}
+WRITERS = ("write", "edit", "patch", "multiedit")
+CUT_SHORT = {"length": "its answer was too long", "content-filter": "the provider refused"}
+
+
+class Opencode:
+    """Starts and reads opencode."""
+
+    name = "opencode"
+    program = "opencode"
+    abilities = Abilities(resume=True, reports_cost=True, says_when_done=True)
+
+    def start(self, assignment: Assignment) -> Start:
+        options = Options(self.name, assignment.options)
+        return Start(
+            argv=[
+                options.text("program", self.program),
+                *("run", "--format=json"),
+                "--auto",  # else everything that its settings want asked is refused
+                *flag("model", assignment.run.model),
+                *flag("session", assignment.resume),
+                *options.texts("args"),
+            ],
+            env=options.env("XDG_DATA_HOME", OPENCODE_DISABLE_AUTOUPDATE="1"),
+            stdin=assignment.prompt,
+        )
+
+    def read(self, line: str) -> Iterator[Signal]:
+        event = parsed(line)
+        match event:
+            case {"type": "step_start" | "error", "sessionID": str(session)} if session:
+                yield Started(text(session))
+        match event:
+            case {"type": "text", "part": {"text": str(words)}} if words:
+                yield Said(text(words))
+            case {"type": "tool_use", "part": {"tool": str(tool), "state": dict(state)}}:
+                yield from _tool(text(tool), state)
+            case {"type": "step_finish", "part": dict(part)}:
+                yield from _spent(part)
+                yield from _end(part)
+            case {"type": "error", "error": dict(error)}:
+                yield from _error(error)
+
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        if "Session not found" in stderr:
+            yield Broke("Session not found")
+        else:
+            yield from trouble.of_the_call(stderr)
+
+
+coder = Opencode()
+
+
+def _tool(name: str, state: Fields) -> Iterator[Signal]:
+    """A tool call that is over: opencode tells of none before."""
+    said = detail(state.get("input"))
+    refused = text(state.get("error")) if state.get("status") == "error" else ""
+    yield Tool(name, f"{said}: {refused}" if refused else said)
+    yield Tool(name, done=True)
+    match state:
+        case {"status": "completed", "input": {"filePath": str(path)}}:
+            if name in WRITERS and path:
+                yield Touched(text(path))
+
+
+def _spent(part: Fields) -> Iterator[Signal]:
+    match part:
+        case {"tokens": dict(tokens)}:
+            cache = tokens.get("cache")
+            read, written = (
+                int(amount(cache.get(name))) if isinstance(cache, dict) else 0
+                for name in ("read", "write")
+            )
+            usage = Usage(
+                input_tokens=int(amount(tokens.get("input"))) + written,
+                output_tokens=int(amount(tokens.get("output")) + amount(tokens.get("reasoning"))),
+                cached_tokens=read,
+                cost_usd=float(amount(part.get("cost"))),
+            )
+            yield Used(usage)
+            yield Filled(usage.tokens + read)
+
+
+def _end(part: Fields) -> Iterator[Signal]:
+    match part.get("reason"):
+        case "stop":
+            yield Finished()
+        case str(reason) if reason in CUT_SHORT:
+            yield Broke(CUT_SHORT[reason])
+
+
+def _error(error: Fields) -> Iterator[Signal]:
+    match error:
+        case {"name": "MessageAbortedError"}:
+            return  # somebody interrupted it, and that one knows why
+        case {"name": str(name), "data": dict(data)}:
+            words = text(data.get("message")) or text(name)
+            reason = NAMES.get(name) or CODES.get(_code(data))
+            yield Broke(words, reason) if reason else _api_error(data, words)
+        case _:
+            yield Broke("the session failed")
+
+
+def _api_error(data: Fields, words: str) -> Signal:
+    status = data.get("statusCode")
+    if isinstance(status, int):
+        return trouble.of_status(status, words)
+    return Broke(words, Reason.CRASHED if data.get("isRetryable") is True else Reason.UNKNOWN)
+
+
+def _code(data: Fields) -> str:
+    """The provider's own code for what is wrong, out of its answer."""
+    match parsed(text(data.get("responseBody"))):
+        case {"error": {"code": str(code)}}:
+            return code
+    return ""

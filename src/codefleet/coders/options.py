@@ -1,0 +1,87 @@
+"""What the configuration may say about an agent program, checked before it is started.
+
+    [coders.claude]
+    program = "/opt/claude/bin/claude"   # else the program's usual name
+    args = ["--effort=high"]             # added to every call
+    env = { HTTPS_PROXY = "..." }        # added to its environment
+    account = "~/.claude-work"           # the folder with its login, where a program has one
+
+Every real program has these four; some have one or two more.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from codefleet.domain.errors import BadConfig
+from codefleet.ports import Assignment
+
+SHARED = ("program", "args", "env", "account")
+
+
+class Options:
+    """The options of one coder; each is checked when it is read."""
+
+    def __init__(self, coder: str, given: Mapping[str, object], *own: str) -> None:
+        self._coder, self._given = coder, given
+        known = (*SHARED, *own)
+        if unknown := sorted(set(given) - set(known)):
+            raise BadConfig(
+                f"the coder {coder} has no option {unknown[0]}", hint=f"it has: {', '.join(known)}"
+            )
+
+    def text(self, name: str, default: str) -> str:
+        value = self._given.get(name, default)
+        if not _is_text(value) or not value:
+            raise self._wrong(name, "a text")
+        return str(value)
+
+    def texts(self, name: str, default: Sequence[str] = ()) -> list[str]:
+        value = self._given.get(name, default)
+        if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
+            raise self._wrong(name, "a list of texts")
+        return list(value)
+
+    def choice(self, name: str, *choices: str) -> str:
+        """One of these; the first when nothing is said."""
+        value = self._given.get(name, choices[0])
+        if value not in choices:
+            raise self._wrong(name, f"one of {', '.join(choices)}")
+        return str(value)
+
+    def env(self, account: str | None = None, **always: str) -> dict[str, str]:
+        """The program's variables: `always`, the one for the account, and what the user adds."""
+        value = self._given.get("env", {})
+        if not isinstance(value, Mapping) or not all(map(_is_text, [*value, *value.values()])):
+            raise self._wrong("env", "a table of texts")
+        return {**always, **self._account(account), **value}
+
+    def _account(self, variable: str | None) -> dict[str, str]:
+        if "account" not in self._given:
+            return {}
+        folder = self.text("account", "")
+        if variable is None:
+            raise BadConfig(
+                f"the coder {self._coder} knows no accounts",
+                hint=f"take coders.{self._coder}.account out, or set variables in its env",
+            )
+        return {variable: str(Path(folder).expanduser())}
+
+    def _wrong(self, name: str, wanted: str) -> BadConfig:
+        return BadConfig(
+            f"coders.{self._coder}.{name} is not {wanted}",
+            hint=f"`fleet config set coders.{self._coder}.{name} VALUE` changes it",
+        )
+
+
+def flag(name: str, value: str | None) -> list[str]:
+    """`--name=value`, so that no value is taken for a flag; nothing without a value."""
+    return [f"--{name}={value}"] if value else []
+
+
+def pointer(assignment: Assignment) -> str:
+    """What to say to a program that takes its prompt only as an argument, where all can see it."""
+    return f"Read the file {assignment.prompt_file} and do what it says."
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value

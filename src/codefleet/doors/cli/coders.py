@@ -1,0 +1,150 @@
+"""`fleet coders`: what each can do, and what a recorded output would have meant to a run."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from codefleet.coders import registry
+from codefleet.config import Config, load
+from codefleet.domain.errors import BadConfig
+from codefleet.domain.model import Noun
+from codefleet.doors.cli import show
+from codefleet.doors.cli.call import home, json_option, say
+from codefleet.doors.cli.text import brief, clean, table
+from codefleet.ports import Coder, Signal
+from codefleet.runner import recording
+from codefleet.runner.custody import Exit
+from codefleet.runner.recording import Recording
+from codefleet.runner.verdict import Delivered, Failed, Released
+
+HEADINGS = ("CODER", "PROGRAM", "RESUMES", "COST", "CONTEXT", "VERIFIED")
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@click.pass_context
+def coders(ctx: click.Context, as_json: bool) -> None:
+    """List the kinds of agents, and what each can do."""
+    if ctx.invoked_subcommand:
+        return
+    described = [_described(coder, load(home(), env=os.environ)) for coder in _installed()]
+    if as_json:
+        show.data(described)
+        return
+    click.echo(table(HEADINGS, [_row(each) for each in described], stretch=(1,)))
+
+
+@coders.command("read")
+@click.argument("name", shell_complete=lambda _c, _p, text: _beginning(text))
+@click.argument("file", type=FILE)
+@click.option(
+    "--exit-code", type=int, default=0, help="How the program ended; -9 means by signal 9."
+)
+@click.option("--stderr", type=FILE, help="A file with what it printed on stderr.")
+@json_option
+def read(name: str, file: Path, exit_code: int, stderr: Path | None, as_json: bool) -> None:
+    """Read a recorded output as a run would, and say what it means."""
+    exit = Exit(code=exit_code) if exit_code >= 0 else Exit(signal=-exit_code)
+    complaints = stderr.read_text(errors="replace") if stderr else ""
+    found = recording.read(registry.coder(name), file.read_bytes(), exit, complaints)
+    if as_json:
+        signals = [_fields(signal) for signal in found.signals]
+        show.data({"signals": signals, "outcome": _outcome(found)})
+        return
+    for signal in found.signals:
+        click.echo(_line(signal))
+    click.echo()
+    click.echo(_summary(found))
+
+
+def _beginning(text: str) -> list[str]:
+    return [name for name in registry.names() if name.startswith(text)]
+
+
+def _installed() -> Iterator[Coder]:
+    for name in registry.names():
+        try:
+            yield registry.coder(name)
+        except BadConfig as trouble:
+            say(clean(trouble.problem))
+
+
+def _described(coder: Coder, config: Config) -> dict[str, object]:
+    program = _program(coder, config)
+    return {
+        "name": coder.name,
+        "program": program,
+        "path": shutil.which(program) if program else None,
+        **coder.abilities._asdict(),
+    }
+
+
+def _program(coder: Coder, config: Config) -> str | None:
+    """The program that a run would start, where that can be known."""
+    options = config.coders.get(coder.name, {})
+    argv = options.get("argv")
+    named = argv[0] if isinstance(argv, list) and argv else options.get("program")
+    usual: str | None = getattr(coder, "program", None)
+    return str(named) if named else usual
+
+
+def _row(described: dict[str, object]) -> tuple[str, ...]:
+    program, path = described["program"], described["path"]
+    missing = click.style(f"{clean(str(program))}: not found", fg="yellow")
+    context = described["context_tokens"]
+    return (
+        clean(str(described["name"])),
+        clean(str(path)) if path else missing if program else "-",
+        _yes(described["resume"]),
+        _yes(described["reports_cost"]),
+        f"{context:,}" if context else "-",
+        _yes(described["verified"]),
+    )
+
+
+def _yes(it: object) -> str:
+    return "yes" if it else "no"
+
+
+def _fields(signal: Signal) -> dict[str, object]:
+    plain = {name: _plain(value) for name, value in signal._asdict().items()}
+    return {"signal": type(signal).__name__, **plain}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Noun):
+        return value.model_dump(mode="json")
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _line(signal: Signal) -> str:
+    kind, *told = _fields(signal).items()
+    said = "  ".join(f"{name}={brief(str(value))}" for name, value in told if value)
+    return f"{click.style(str(kind[1]), fg='cyan')}  {said}".rstrip()
+
+
+def _summary(found: Recording) -> str:
+    """The outcome for a human: what is not known is left out."""
+    told = _outcome(found)
+    told |= {"ok": _yes(told["ok"]), "usage": show.usage(found.heard.spent), "cost_usd": None}
+    return "\n".join(f"{key:<9}  {clean(str(value))}" for key, value in told.items() if value)
+
+
+def _outcome(found: Recording) -> dict[str, object]:
+    heard, ended = found.heard, found.verdict
+    failed = ended if isinstance(ended, Failed | Released) else None
+    return {
+        "ok": isinstance(ended, Delivered),
+        "reason": failed.reason if failed else None,
+        "note": failed.note if failed else "",
+        "session": heard.session,
+        "text": (heard.end.text if heard.end else "") or heard.said,
+        "usage": heard.spent.model_dump(exclude={"cost_usd"}),
+        "cost_usd": heard.spent.cost_usd,
+        "resets_at": _plain(ended.until) if isinstance(ended, Released) else None,
+    }

@@ -1,0 +1,26 @@
+"""A recorded output of an agent program, read as a run would have read it."""
+
+from typing import NamedTuple
+
+from codefleet.ports import Coder, Signal
+from codefleet.runner import verdict
+from codefleet.runner.custody import Exit, split_lines
+from codefleet.runner.hearing import Heard, hear_the_end
+
+
+class Recording(NamedTuple):
+    """What was heard, signal by signal and in all, and what the run amounts to."""
+
+    signals: list[Signal]
+    heard: Heard
+    verdict: verdict.Verdict
+
+
+def read(coder: Coder, output: bytes, exit: Exit, stderr: str = "") -> Recording:
+    """Read the output of a program that ended so."""
+    heard = Heard()
+    signals = [signal for line in split_lines(output) for signal in coder.read(line)]
+    for signal in signals:
+        heard.take(signal)
+    signals += hear_the_end(heard, coder, exit.code, stderr)
+    return Recording(signals, heard, verdict.of_the_run(heard, exit, None, coder.abilities))

@@ -1,0 +1,1 @@
+"""For people who write coders: a scripted model server, and checks that any coder has to pass."""

@@ -1,0 +1,203 @@
+"""Claude Code: how it is started, and what single lines of it mean."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codefleet.coders.claude import coder
+from codefleet.domain.errors import BadConfig
+from codefleet.domain.model import Usage
+from codefleet.ports import Broke, Filled, Limited, Said, Signal, Started, Tool, Touched, Used
+from codefleet.testing.conformance import CoderConformance
+from tests.coders.assignments import assignment
+
+HOME = Path("/home/ada/.fleet")
+RECORDED = Path(__file__).parent / "transcripts"
+
+
+class TestConformance(CoderConformance):
+    coder = coder
+    transcript = (RECORDED / "claude-tool-acceptEdits.jsonl").read_text()
+
+
+def read(**event: Any) -> list[Signal]:
+    return list(coder.read(json.dumps(event)))
+
+
+def assistant(*content: dict[str, Any], **more: Any) -> list[Signal]:
+    message = {"content": list(content), "usage": more.pop("usage", {})}
+    return read(**{"type": "assistant", "message": message, "parent_tool_use_id": None, **more})
+
+
+def result(**fields: Any) -> Signal:
+    """The end that a `result` tells."""
+    return read(**{"type": "result", "subtype": "success", "is_error": True, **fields})[-1]
+
+
+def test_it_may_edit_and_use_the_shell_without_asking() -> None:
+    start = coder.start(assignment(HOME, "Do it"))
+    assert start.argv == [
+        "claude",
+        "-p",
+        "--output-format=stream-json",
+        "--verbose",
+        "--permission-mode=acceptEdits",
+        "--allowedTools=Bash,WebFetch,WebSearch",
+        "--disallowedTools=AskUserQuestion",
+    ]
+    assert (start.stdin, start.stop_signal) == ("Do it", "SIGINT")
+    assert start.env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] == "1"
+
+
+def test_model_session_and_options_are_passed_on() -> None:
+    options: dict[str, object] = {
+        "program": "/opt/claude",
+        "args": ["--effort=high"],
+        "env": {"DISABLE_AUTOUPDATER": "0", "A": "b"},
+        "account": "~/work",
+        "permission_mode": "plan",
+        "allowed_tools": ["Bash(git *)", "Edit"],
+    }
+    start = coder.start(assignment(HOME, model="opus", resume="abc", options=options))
+    assert start.argv[0] == "/opt/claude"
+    assert start.argv[-3:] == ["--model=opus", "--resume=abc", "--effort=high"]
+    assert {"--permission-mode=plan", "--allowedTools=Bash(git *),Edit"} < set(start.argv)
+    assert start.env["CLAUDE_CONFIG_DIR"] == str(Path("~/work").expanduser())
+    assert (start.env["A"], start.env["DISABLE_AUTOUPDATER"]) == ("b", "0")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"modle": "x"}, "the coder claude has no option modle"),
+        ({"program": ""}, "coders.claude.program is not a text"),
+        ({"program": ["claude"]}, "coders.claude.program is not a text"),
+        ({"args": "--effort=high"}, "coders.claude.args is not a list of texts"),
+        ({"allowed_tools": ["a\0"]}, "coders.claude.allowed_tools is not a list of texts"),
+        ({"env": {"A": 1}}, "coders.claude.env is not a table of texts"),
+        ({"account": 5}, "coders.claude.account is not a text"),
+    ],
+)
+def test_options_that_cannot_be_used_are_told_with_a_hint(
+    options: dict[str, object], problem: str
+) -> None:
+    with pytest.raises(BadConfig) as told:
+        coder.start(assignment(HOME, options=options))
+    assert told.value.problem == problem
+    assert told.value.hint
+
+
+def test_a_tool_call_begins_and_ends_and_names_the_file_it_changed() -> None:
+    call = {"type": "tool_use", "name": "Edit", "input": {"file_path": "a.py", "new_string": "x"}}
+    done = {"content": [{"type": "tool_result", "content": "ok"}]}
+    assert assistant(call) == [Tool("Edit", "a.py")]
+    assert read(type="user", message=done, tool_use_result={"filePath": "a.py"}) == [
+        Tool("", done=True),
+        Touched("a.py"),
+    ]
+
+
+def test_a_denied_tool_is_shown_with_the_reason() -> None:
+    line = {"type": "system", "subtype": "permission_denied", "tool_name": "Bash"}
+    assert read(**line, message="needs approval") == [Tool("Bash", "denied: needs approval")]
+
+
+def test_a_sub_agents_words_and_troubles_are_not_the_runs() -> None:
+    words = {"type": "text", "text": "sub done"}
+    assert assistant(words, parent_tool_use_id="toolu_1") == []
+    assert assistant(words, parent_tool_use_id="toolu_1", error="rate_limit") == []
+    assert assistant(words) == [Said("sub done")]
+
+
+def test_how_full_the_context_is_counts_what_came_from_the_cache() -> None:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 25}
+    assert assistant(usage=usage) == [Filled(100)]
+
+
+def test_tokens_are_summed_over_models_with_the_cached_ones_apart() -> None:
+    used = {"inputTokens": 10, "outputTokens": 3, "cacheReadInputTokens": 100}
+    small = {"inputTokens": 1, "cacheCreationInputTokens": 20}
+    told = read(type="result", modelUsage={"big": used, "small": small}, total_cost_usd=0.5)
+    usage = Usage(input_tokens=31, output_tokens=3, cached_tokens=100, cost_usd=0.5)
+    assert told[0] == Used(usage, in_all=True)
+
+
+def test_a_result_without_numbers_does_not_take_back_earlier_ones() -> None:
+    told = read(type="result", subtype="success", is_error=True, modelUsage={}, total_cost_usd=0)
+    assert not any(isinstance(signal, Used) for signal in told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "signal"),
+    [
+        ("rate_limit", Limited("w")),
+        ("authentication_failed", Broke("w", "auth")),
+        ("billing_error", Broke("w", "quota")),
+        ("model_not_found", Broke("w", "coder_missing")),
+        ("server_error", Broke("w", "crashed")),
+        ("overloaded", Broke("w", "crashed")),
+        ("invalid_request", Broke("w", "unknown")),
+        ("max_output_tokens", Broke("w", "unknown")),
+        ("something new", Broke("w", "unknown")),
+    ],
+)
+def test_the_providers_refusals_have_their_reasons(kind: str, signal: Signal) -> None:
+    assert assistant({"type": "text", "text": "w"}, error=kind) == [signal]
+
+
+@pytest.mark.parametrize(
+    ("fields", "signal"),
+    [
+        ({"result": "w", "terminal_reason": "prompt_too_long"}, Broke("w", "context_full")),
+        ({"subtype": "error_max_turns", "errors": ["w"]}, Broke("w", "timeout")),
+        ({"subtype": "error_max_budget_usd", "errors": ["w"]}, Broke("w", "budget")),
+        ({"subtype": "error_during_execution", "errors": ["w"]}, Broke("w")),
+        ({"result": "w", "api_error_status": 401}, Broke("w", "auth")),
+        ({"result": "w", "api_error_status": 404}, Broke("w", "coder_missing")),
+        ({"result": "w", "api_error_status": 529}, Broke("w", "crashed")),
+        ({"result": "w", "api_error_status": 429}, Limited("w")),
+        ({"result": "w", "api_error_status": 400}, Broke("w")),
+    ],
+)
+def test_a_result_that_is_an_error_is_never_a_success(
+    fields: dict[str, Any], signal: Signal
+) -> None:
+    assert result(**fields) == signal
+
+
+def test_an_interrupted_turn_has_no_end_of_its_own() -> None:
+    told = read(type="result", subtype="error_during_execution", terminal_reason="aborted_tools")
+    assert told == []
+
+
+def limit(**info: Any) -> list[Signal]:
+    return read(type="rate_limit_event", rate_limit_info={"resetsAt": 1794770925, **info})
+
+
+def test_only_a_rejected_request_is_a_limit() -> None:
+    at = datetime(2026, 11, 15, 19, 28, 45, tzinfo=UTC)
+    assert limit(status="rejected", rateLimitType="five_hour") == [
+        Limited("the five_hour limit is reached", at)
+    ]
+    assert limit(status="rejected", isUsingOverage=True) == []
+    assert limit(status="allowed_warning") == []
+    assert limit(status="allowed") == []
+
+
+def test_a_retry_is_no_end() -> None:
+    assert read(type="system", subtype="api_retry", error_status=429, error="rate_limit") == []
+
+
+def test_a_flag_that_its_version_does_not_know_needs_a_human() -> None:
+    [broke] = coder.explain(1, "error: unknown option '--allowedTools'\n")
+    assert broke == Broke("error: unknown option '--allowedTools'", "coder_missing")
+    assert list(coder.explain(143, "")) == []
+
+
+def test_each_turn_of_a_run_names_the_session() -> None:
+    line = {"type": "system", "subtype": "init", "session_id": "s", "model": "opus"}
+    assert read(**line) == [Started("s", "opus")]
+    assert read(type="result", session_id="s", subtype="success", is_error=False)[0] == Started("s")

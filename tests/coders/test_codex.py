@@ -1,0 +1,130 @@
+"""Codex: how it is started, and what its messages mean."""
+
+import json
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codefleet.coders.codex import coder
+from codefleet.domain.errors import BadConfig
+from codefleet.domain.model import Usage
+from codefleet.ports import Broke, Finished, Limited, Signal, Tool, Touched, Used
+from codefleet.testing.conformance import CoderConformance
+from tests.coders.assignments import assignment
+
+HOME = Path("/home/ada/.fleet")
+RECORDED = Path(__file__).parent / "transcripts"
+LIMIT = "You\N{RIGHT SINGLE QUOTATION MARK}ve hit your usage limit."
+
+
+class TestConformance(CoderConformance):
+    coder = coder
+    transcript = (RECORDED / "codex-tool.jsonl").read_text()
+
+
+def read(**event: Any) -> list[Signal]:
+    return list(coder.read(json.dumps(event)))
+
+
+def failed(message: str) -> Signal:
+    [signal] = read(type="turn.failed", error={"message": message})
+    return signal
+
+
+def test_the_prompt_comes_by_standard_input() -> None:
+    start = coder.start(assignment(HOME, "Do it"))
+    shape = ["codex", "exec", "--json", "--skip-git-repo-check", "--sandbox=workspace-write"]
+    assert start.argv == [*shape, "--", "-"]
+    assert (start.stdin, start.stop_signal) == ("Do it", "SIGINT")
+
+
+def test_model_session_and_options_are_passed_on() -> None:
+    options: dict[str, object] = {
+        "program": "/opt/codex",
+        "args": ["-c", "x=1"],
+        "account": "/accounts/b",
+        "sandbox": "read-only",
+    }
+    start = coder.start(assignment(HOME, model="gpt", resume="-c", options=options))
+    assert start.argv[0] == "/opt/codex"
+    assert start.argv[4:] == [
+        *("--sandbox=read-only", "--model=gpt", "-c", "x=1"),
+        *("resume", "--", "-c", "-"),
+    ]
+    assert start.env == {"CODEX_HOME": "/accounts/b"}
+
+
+def test_a_sandbox_that_there_is_not_is_refused() -> None:
+    with pytest.raises(BadConfig, match="sandbox is not one of workspace-write, read-only"):
+        coder.start(assignment(HOME, options={"sandbox": "full-auto"}))
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("unexpected status 403 Forbidden: no, url: x", "auth"),
+        ("unexpected status 404 Not Found: no model, url: x", "coder_missing"),
+        ("exceeded retry limit, last status: 500 Internal Server Error", "crashed"),
+        ("Codex ran out of room in the model's context window. Start a new", "context_full"),
+        ("We're currently experiencing high demand, which may cause", "crashed"),
+        ('{"error": {"code": "insufficient_quota", "message": "m"}}', "quota"),
+        ('{"error": {"code": "model_not_found", "message": "m"}}', "coder_missing"),
+        ("The model said: unexpected status 401 Unauthorized", "unknown"),
+        ("line 4290: exceeded", "unknown"),
+    ],
+)
+def test_only_the_beginning_of_a_message_tells_the_reason(message: str, reason: str) -> None:
+    signal = failed(message)
+    assert isinstance(signal, Broke)
+    assert signal.reason == reason
+
+
+@pytest.fixture
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Any:
+    before = os.environ.get("TZ")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.setenv("TZ", before) if before else monkeypatch.delenv("TZ")
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_tokyo")
+def test_a_usage_limit_ends_when_the_clock_on_the_wall_says_so() -> None:
+    signal = failed(f"{LIMIT} Upgrade or try again at Nov 3rd, 2026 12:05 AM.")
+    assert isinstance(signal, Limited)
+    assert signal.resets_at == datetime(2026, 11, 2, 15, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "when", ["", " Try again at 3:33 AM.", " try again at Foo 77th, 2026 9:99 PM."]
+)
+def test_a_usage_limit_without_a_day_is_a_limit_without_a_time(when: str) -> None:
+    assert failed(LIMIT + when) == Limited(LIMIT + when)
+
+
+def test_reconnecting_is_no_end() -> None:
+    assert read(type="error", message="Reconnecting... 2/5 (last status: 429)") == []
+
+
+def test_tokens_count_the_whole_thread_with_the_cached_ones_apart() -> None:
+    usage = {"input_tokens": 500, "cached_input_tokens": 400, "output_tokens": 30}
+    assert read(type="turn.completed", usage=usage) == [
+        Used(Usage(input_tokens=100, output_tokens=30, cached_tokens=400), in_all=True),
+        Finished(),
+    ]
+
+
+def test_tools_begin_and_end_and_changed_files_are_named_once() -> None:
+    call = {"type": "mcp_tool_call", "server": "docs", "tool": "find"}
+    assert read(type="item.started", item=call) == [Tool("docs.find")]
+    assert read(type="item.completed", item=call) == [Tool("docs.find", done=True)]
+    change = {"type": "file_change", "changes": [{"path": "/repo/a.py", "kind": "add"}, {}, 5]}
+    assert read(type="item.started", item={**change, "status": "in_progress"}) == []
+    assert read(type="item.completed", item={**change, "status": "completed"}) == [
+        Touched("/repo/a.py")
+    ]

@@ -1,0 +1,113 @@
+"""The real agent programs at pinned versions, installed once per machine, outside the repository.
+
+They come from the npm registry, about a gigabyte in all, into $XDG_CACHE_HOME/codefleet/programs
+(~/.cache where that is not set), a folder per version. Remove the folder and it is made again.
+`python -m tests.programs.install` does it ahead of the tests.
+"""
+
+import fcntl
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+INSTALL_WITHIN_S = 600
+MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
+
+
+class NotInstallable(Exception):
+    """The program cannot be brought to this machine; the text says why."""
+
+
+class Pin(NamedTuple):
+    """A package at a version, and where in it the program itself is.
+
+    The native programs are started directly: the wrappers around them would be a second process.
+    """
+
+    package: str
+    version: str
+    program: str
+
+
+PINS = {
+    "claude": Pin(
+        "@anthropic-ai/claude-code",
+        "2.1.325",
+        "@anthropic-ai/claude-code-linux-{machine}/claude",
+    ),
+    "codex": Pin(
+        "@openai/codex",
+        "0.166.0",
+        "@openai/codex-linux-{machine}/vendor/{cpu}-unknown-linux-musl/bin/codex",
+    ),
+    "gemini": Pin("@google/gemini-cli", "0.61.0", ".bin/gemini"),
+}
+
+
+def program(name: str) -> Path:
+    """The path of a pinned program, installed by whoever asks first."""
+    pin = PINS[name]
+    cache = _cache()
+    folder = cache / f"{name}-{pin.version}"
+    with _alone(cache / f"{name}.lock"):
+        if not folder.is_dir():
+            _install(pin, folder)
+    found = folder / "node_modules" / _place(pin)
+    if not found.exists():
+        raise NotInstallable(f"{pin.package}@{pin.version} has no {found}")
+    return found
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "codefleet" / "programs"
+
+
+def _place(pin: Pin) -> str:
+    cpu = platform.machine()
+    return pin.program.format(cpu=cpu, machine=MACHINES.get(cpu, cpu))
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Tests may run in several processes: one installs, the others wait for it."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _install(pin: Pin, folder: Path) -> None:
+    """Into a draft first, so that an installation is seen whole or not at all."""
+    if not shutil.which("npm"):
+        raise NotInstallable(f"npm is needed to install {pin.package}")
+    draft = folder.with_name(f"{folder.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir()
+    # Set-up scripts of packages are not run: these programs work without them.
+    argv = ["npm", "install", f"--prefix={draft}", "--ignore-scripts", "--no-audit", "--no-fund"]
+    argv += ["--loglevel=error", f"{pin.package}@{pin.version}"]
+    try:
+        done = subprocess.run(
+            argv,
+            cwd=draft,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_WITHIN_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise NotInstallable(f"{' '.join(argv)} took over {INSTALL_WITHIN_S} s") from None
+    if done.returncode:
+        raise NotInstallable(f"{' '.join(argv)} failed: {done.stderr.strip()[-500:]}")
+    draft.rename(folder)
+
+
+if __name__ == "__main__":
+    for name in PINS:
+        program(name)

@@ -1,0 +1,146 @@
+"""The stories that every real program has to live through, as a class to inherit."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import ClassVar
+
+from codefleet.domain.model import Outcome, Reason, State, Task
+from tests.gitrepo import SampleRepo
+from tests.programs.conftest import Station
+from tests.programs.setups import Options
+
+PIECES: list[dict[str, object]] = [
+    {"text": "I begin.", "write": ["src/tax.py", "RATE = 19\n"]},
+    {"sh": "echo 'TAX = 7' > src/reduced.py"},
+    {"edit": ["src/tax.py", "RATE = 19", "RATE = 20"]},
+    {"text": "The tax is in."},
+]
+
+
+class ProgramStories:
+    """What holds for all programs; the test class of each names its `program`."""
+
+    program: ClassVar[str]
+    unfenced: ClassVar[Options] = {}
+    """Options under which its tools are processes like any other, in no sandbox of its own."""
+
+    async def test_a_task_is_edited_checked_and_landed(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        task = await station.add("Add tax", PIECES, checks=["test -f src/reduced.py"])
+        await station.crew.work()
+        [run] = await station.runs(task)
+        assert (await station.task(task)).state is State.COMPLETED, run.note
+        assert repo.read("main", "src/tax.py") == "RATE = 20\n"
+        assert repo.read("main", "src/reduced.py") == "TAX = 7\n"
+        assert run.said == "The tax is in."
+        assert run.evidence
+        assert run.evidence.checks_passed
+        assert station.left_behind() == []
+
+    async def test_tokens_are_booked(self, station: Station) -> None:
+        task = await station.add("Add tax", PIECES)
+        await station.crew.work()
+        [run] = await station.runs(task)
+        assert (run.usage.input_tokens, run.usage.output_tokens) == (400, 80)
+
+    async def test_a_program_killed_in_a_tool_is_followed_by_a_run_that_lands(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        station.configure(self.unfenced)
+        gate = station.scratch / "gate"
+        hang_once = f"mkdir {gate} && echo 1 > first.txt && sleep 300; echo done > made.txt"
+        task = await station.add("Make it", [{"sh": hang_once}])
+        loop = station.crew.loop(until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await station.until(gate.exists)
+        [run] = await station.runs(task)
+        await station.until((Path(str(run.worktree)) / "first.txt").exists)
+        (await station.kept(run)).agent.send(signal.SIGKILL)
+        await asyncio.wait_for(working, station.bound_s)
+        killed, last = await station.runs(task)
+        assert (killed.outcome, killed.reason) == (Outcome.FAILED, Reason.CRASHED)
+        assert last.outcome is Outcome.SUBMITTED
+        assert (await station.task(task)).state is State.COMPLETED
+        assert repo.read("main", "first.txt") == "1\n"
+        assert repo.read("main", "made.txt") == "done\n"
+        assert station.left_behind() == []
+
+    async def test_a_rate_limit_is_waited_out_in_the_same_session(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        task = await station.add(
+            "Make it",
+            [{"write": ["made.txt", "one\n"]}, {"error": 429}],
+            [{"sh": "sed -i s/one/two/ made.txt"}, {"text": "Now it is made."}],
+        )
+        loop = station.crew.loop(until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await self.assert_waits(station, task, Reason.RATE_LIMIT)
+        await asyncio.wait_for(working, station.bound_s)
+        await self.assert_resumed(station, task)
+        assert repo.read("main", "made.txt") == "two\n"
+
+    async def test_what_a_tool_leaves_running_is_ended(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        station.configure(self.unfenced)
+        leave = "nohup sleep 300 >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 & echo > a.txt"
+        task = await station.add("Leave", [{"sh": leave}])
+        await station.crew.work()
+        [run] = await station.runs(task)
+        assert (await station.task(task)).state is State.COMPLETED, run.note
+        assert (await station.exit(run)).orphans >= 1
+        assert station.left_behind() == []
+
+    async def test_a_wrong_key_goes_to_a_human_at_once(self, station: Station) -> None:
+        task = await station.add("Make it", [{"error": 401}])
+        await station.crew.work()
+        [run] = await station.runs(task)
+        failed = await station.task(task)
+        assert (failed.state, failed.reason) == (State.FAILED, Reason.AUTH), run.note
+
+    async def test_trouble_at_the_server_is_followed_by_a_run_that_lands(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        trouble = {"error": {"status": 500, "times": 1}}
+        task = await station.add("Make it", [{**trouble, "write": ["made.txt", "1\n"]}])
+        await station.crew.work()
+        troubled, *_, last = await station.runs(task)
+        assert (troubled.reason, last.outcome) == (Reason.CRASHED, Outcome.SUBMITTED)
+        assert repo.read("main", "made.txt") == "1\n"
+
+    async def test_a_dead_server_is_a_crash(self, station: Station) -> None:
+        station.server.close()
+        assert await self.failure(station) is Reason.CRASHED
+
+    async def assert_waits(self, station: Station, task: Task, reason: Reason) -> None:
+        """The task waits for a time, says which, and has used up no attempt."""
+
+        async def waits() -> bool:
+            return (await station.task(task)).reason is reason
+
+        await station.crew.wait_for(waits)
+        waiting = await station.task(task)
+        assert (waiting.state, waiting.attempts) == (State.PENDING, 0)
+        [shown] = (await station.fleet.status()).waiting
+        assert waiting.not_before
+        assert shown.text == f"not before {waiting.not_before:%H:%M:%S} UTC ({reason})"
+
+    async def assert_resumed(self, station: Station, task: Task) -> None:
+        """A second run went on in the first one's session and worktree, and landed."""
+        first, second = await station.runs(task)
+        done = await station.task(task)
+        assert (done.state, done.attempts) == (State.COMPLETED, 0), second.note
+        assert first.outcome is Outcome.RELEASED
+        assert second.session == first.session
+        assert second.worktree == first.worktree
+
+    async def failure(self, station: Station, *steps: dict[str, object]) -> Reason | None:
+        """The reason for which a task with these steps fails."""
+        task = await station.add("Fail", list(steps), max_attempts=1)
+        await station.crew.work()
+        failed = await station.task(task)
+        assert failed.state is State.FAILED
+        return failed.reason

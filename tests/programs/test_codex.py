@@ -1,0 +1,75 @@
+"""Stories with the real Codex."""
+
+from typing import ClassVar
+
+import pytest
+
+from codefleet.domain.model import Reason, State
+from tests.gitrepo import SampleRepo
+from tests.programs.conftest import FIRST_TIME_S, Station
+from tests.programs.setups import Options
+from tests.programs.stories import PIECES, ProgramStories
+
+pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
+
+TOO_LONG = {
+    "error": {
+        "type": "invalid_request_error",
+        "code": "context_length_exceeded",
+        "message": "Your input exceeds the context window of this model.",
+    }
+}
+NO_MODEL = {
+    "error": {
+        "type": "invalid_request_error",
+        "code": "model_not_found",
+        "message": "The model `gpt-5.5` does not exist or you do not have access to it.",
+    }
+}
+
+
+class TestCodex(ProgramStories):
+    program = "codex"
+    unfenced: ClassVar[Options] = {"sandbox": "danger-full-access"}
+
+    async def test_a_model_with_a_single_tool_lands_its_task_too(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        task = await station.add("Add tax", PIECES, model="gpt-6-sol")
+        await station.crew.work()
+        assert (await station.task(task)).state is State.COMPLETED
+        assert repo.read("main", "src/tax.py") == "RATE = 20\n"
+
+    async def test_a_used_up_subscription_waits_for_its_reset(self, station: Station) -> None:
+        task = await station.add("Make it", [{"limit": 2 * 24 * 3600}])
+
+        async def waits() -> bool:
+            return (await station.task(task)).reason is Reason.QUOTA
+
+        await station.crew.until(station.crew.loop(), waits)
+        waiting = await station.task(task)
+        now = await station.fleet.store.now()
+        assert (waiting.state, waiting.attempts) == (State.PENDING, 0)
+        assert waiting.not_before
+        assert 47 <= (waiting.not_before - now).total_seconds() / 3600 <= 49
+
+    @pytest.mark.parametrize(
+        ("step", "reason"),
+        [
+            pytest.param(
+                {"error": {"status": 404, "body": NO_MODEL}},
+                Reason.CODER_MISSING,
+                id="an unknown model",
+            ),
+            pytest.param(
+                {"error": {"status": 400, "body": TOO_LONG}},
+                Reason.CONTEXT_FULL,
+                id="a full context",
+            ),
+            pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
+        ],
+    )
+    async def test_a_refusal_fails_for_the_right_reason(
+        self, station: Station, step: dict[str, object], reason: Reason
+    ) -> None:
+        assert await self.failure(station, step) is reason
