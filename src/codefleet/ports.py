@@ -243,11 +243,13 @@ class Abilities(NamedTuple):
     """What a coder can do.
 
     One that `says_when_done` ends every good run with Finished: without it the run was cut off,
-    whatever the exit code says. One that is not `verified` was written from documents and never
-    met its program.
+    whatever the exit code says. One that `resume`s goes on with a session that ended its turn, and
+    one that `resume_after_crash`es also with one that was killed. One that is not `verified` was
+    written from documents and never met its program.
     """
 
     resume: bool = False
+    resume_after_crash: bool = False
     reports_cost: bool = False
     says_when_done: bool = False
     context_tokens: int = 0

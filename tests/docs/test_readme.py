@@ -66,8 +66,8 @@ def test_the_coders_that_are_in_are_named_and_no_others_are_promised() -> None:
     ours = PROJECT["entry-points"]["codefleet.coders"]
     assert set(re.findall(r"`(\w+)`", said)) == set(ours)
     proven, unproven = said.split("each proven with the real program")
-    for name in ours:
-        assert f"`{name}`" in (proven if coder(name).abilities.verified else unproven), name
+    for each in ours:
+        assert f"`{each}`" in (proven if coder(each).abilities.verified else unproven), each
 
 
 def test_nobody_is_told_to_install_a_stranger_by_our_name() -> None:

@@ -52,7 +52,11 @@ class Claude:
     name = "claude"
     program = "claude"
     abilities = Abilities(
-        resume=True, reports_cost=True, says_when_done=True, context_tokens=1_000_000
+        resume=True,
+        resume_after_crash=True,
+        reports_cost=True,
+        says_when_done=True,
+        context_tokens=1_000_000,
     )
 
     def start(self, assignment: Assignment) -> Start:

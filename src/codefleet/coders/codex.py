@@ -51,7 +51,7 @@ class Codex:
 
     name = "codex"
     program = "codex"
-    abilities = Abilities(resume=True, says_when_done=True)
+    abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True)
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options, "sandbox")

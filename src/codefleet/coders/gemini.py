@@ -62,7 +62,7 @@ class Gemini:
 
     name = "gemini"
     program = "gemini"
-    abilities = Abilities(resume=True, says_when_done=True)
+    abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True)
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options, "approval_mode")

@@ -44,7 +44,9 @@ class Opencode:
 
     name = "opencode"
     program = "opencode"
-    abilities = Abilities(resume=True, reports_cost=True, says_when_done=True)
+    abilities = Abilities(
+        resume=True, resume_after_crash=True, reports_cost=True, says_when_done=True
+    )
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

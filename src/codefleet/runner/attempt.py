@@ -12,7 +12,7 @@ from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
 from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run, State, Task, Usage
 from codefleet.domain.routing import choose
-from codefleet.ports import Assignment, Coder
+from codefleet.ports import Abilities, Assignment, Coder
 from codefleet.runner import custody, evidence, prompt, verdict
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
@@ -89,7 +89,7 @@ class Attempt:
             self.kept = await self._start(coder)
         if self.stopping:
             self.kept.stop()
-        self.heard.before = await self._spent_before()
+        self.heard.before = await self._spent_before(coder)
         listener = Listener(
             self.hold, coder, self.kept, self.settings, self.task, self.heard, self.stop
         )
@@ -146,7 +146,7 @@ class Attempt:
                 prompt_file=file,
                 worktree=Path(str(self.run.worktree)),
                 options=self.settings.coders.get(coder.name, {}),
-                resume=_session(story.earlier) if coder.abilities.resume else None,
+                resume=_session(story.earlier, coder.abilities),
             )
         )
         return await custody.start(
@@ -216,11 +216,11 @@ class Attempt:
         else:
             await self._end(ended)
 
-    async def _spent_before(self) -> Usage:
+    async def _spent_before(self, coder: Coder) -> Usage:
         """What earlier runs of the resumed session have spent."""
         runs = await self.fleet.store.runs(tasks=[self.task.id])
         earlier = [run for run in runs if run.number < self.run.number]
-        session = _session(earlier)
+        session = _session(earlier, coder.abilities)
         return sum((run.usage for run in earlier if session == run.session), start=Usage())
 
     def _last_of_stderr(self) -> str:
@@ -347,11 +347,15 @@ def _was_limited(run: Run) -> bool:
     return run.reason is Reason.RATE_LIMIT
 
 
-def _session(earlier: Sequence[Run]) -> str | None:
+def _session(earlier: Sequence[Run], can: Abilities) -> str | None:
     """The session to go on with: the last run's, when it was interrupted and did not fail."""
-    last = earlier[-1] if earlier else None
-    interrupted = last and last.outcome in (Outcome.ASKED, Outcome.RELEASED)
-    return last.session if last and interrupted else None
+    if not earlier:
+        return None
+    last = earlier[-1]
+    interrupted = last.outcome in (Outcome.ASKED, Outcome.RELEASED)
+    crashed = last.reason is Reason.CRASHED
+    goes_on = (can.resume and interrupted) or (can.resume_after_crash and crashed)
+    return last.session if goes_on else None
 
 
 def _reason_of(trouble: FleetError) -> Reason:
