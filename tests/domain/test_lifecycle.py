@@ -24,8 +24,8 @@ fail        -          failed     -          failed     -          -          -
 release     -          pending    -          pending    -          -          -
 cancel      cancelled  cancelled  cancelled  cancelled  -          cancelled  -
 retry       -          -          -          -          -          pending    pending
-pause       pending    running    -          -          -          -          -
-resume      pending    running    -          -          -          -          -
+pause       pending    running    -          review     -          -          -
+resume      pending    running    -          review     -          -          -
 """
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/lifecycle.md"

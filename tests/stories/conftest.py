@@ -48,7 +48,7 @@ class Crew:
         async with asyncio.timeout(BOUND_S):
             await loop.run()
 
-    def loop(self, agents: int = 2, *, until_idle: bool = False, **flags: object) -> Loop:
+    def loop(self, agents: int | None = 2, *, until_idle: bool = False, **flags: object) -> Loop:
         return Loop(Desk(self.fleet, {**FLAGS, **flags}), agents=agents, until_idle=until_idle)
 
     async def until(

@@ -61,4 +61,4 @@ async def test_an_agent_that_strays_into_the_main_checkout_is_reported(
     warned = [
         event.text for event in await fleet.events(task=task.id) if event.kind == "run.warned"
     ]
-    assert warned == ["the main checkout changed: README.md"]
+    assert warned == ["the main checkout changed, by the agent or by a human: README.md"]

@@ -45,9 +45,15 @@ MOVES: dict[Verb, dict[State, State]] = {
     Verb.RELEASE: {_R: _P, _V: _P},
     Verb.CANCEL: {_P: _X, _R: _X, _A: _X, _V: _X, _F: _X},
     Verb.RETRY: {_F: _P, _X: _P},
-    Verb.PAUSE: {_P: _P, _R: _R},
-    Verb.RESUME: {_P: _P, _R: _R},
+    Verb.PAUSE: {_P: _P, _R: _R, _V: _V},
+    Verb.RESUME: {_P: _P, _R: _R, _V: _V},
 }
+
+HUMAN = (
+    *(Verb.ANSWER, Verb.LAND, Verb.REJECT, Verb.CANCEL),
+    *(Verb.RETRY, Verb.PAUSE, Verb.RESUME),
+)
+"""What people may ask for; the rest happens by itself."""
 
 WORDS = {
     "open": State.PENDING,
@@ -63,9 +69,14 @@ WORDS = {
 
 def move(task: Task, verb: Verb, **changes: Any) -> Task:
     """Return the task as it is after `verb`, one version on."""
+    if task.landing and verb in (Verb.CANCEL, Verb.REJECT, Verb.PAUSE):
+        raise IllegalMove(
+            f"cannot {verb} {task.id}: it is on its way onto the trunk at this moment",
+            hint="look again in a moment; a runner that was killed there is finished by the next",
+        )
     after = MOVES[verb].get(task.state)
     if after is None:
-        allowed = ", ".join(v for v in Verb if task.state in MOVES[v]) or "nothing"
+        allowed = ", ".join(v for v in HUMAN if task.state in MOVES[v]) or "nothing"
         raise IllegalMove(
             f"cannot {verb} {task.id}: it is {task.state}",
             hint=f"a {task.state} task allows: {allowed}",

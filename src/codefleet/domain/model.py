@@ -160,6 +160,7 @@ class Task(Draft):
     state: State = State.PENDING
     paused: bool = False
     approved: bool = False
+    landing: bool = False
     attempts: int = 0
     runs: int = 0
     fence: int = 0

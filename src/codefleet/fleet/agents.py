@@ -35,17 +35,29 @@ class Agents(Core):
                 coder=coder,
                 seen_at=now,
             )
-            told = event("runner.started", now, f"{host} with {', '.join(names)}")
-            await self.store.write(Write(runners=[runner], events=[told]))
+            await self.store.write(Write(runners=[runner]))
             if not await self._somebody_was_first(runner):
-                return runner
+                break
             await self.store.forget_runner(runner.id)
+        told = event("runner.started", now, f"{host} with {', '.join(names)}")
+        await self.store.write(Write(events=[told]))
+        return runner
 
     async def beat(self, runner: Runner) -> Runner:
-        """The runner still lives."""
-        alive: Runner = runner.evolve(seen_at=await self.store.now(), version=runner.version + 1)
-        await self.store.write(Write(runners=[alive]))
+        """The runner still lives, also when it was taken for dead and forgotten meanwhile."""
+        now = await self.store.now()
+        alive = runner.evolve(seen_at=now, version=runner.version + 1)
+        try:
+            await self.store.write(Write(runners=[alive]))
+        except Stale:
+            alive = runner.evolve(seen_at=now, version=0)
+            await self.store.write(Write(runners=[alive]))
         return alive
+
+    async def reseat(self, runner: Runner, keep: Sequence[str], seats: int) -> Runner:
+        """Give a runner more seats or fewer."""
+        names = _free_names(seats, keep, await self._names_taken())
+        return await self.beat(runner.evolve(seats=names))
 
     async def leave(self, runner: Runner) -> None:
         """A runner goes; its seats go with it."""

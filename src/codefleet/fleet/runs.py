@@ -6,7 +6,7 @@ from typing import Any
 
 from codefleet.config import Config
 from codefleet.domain import lifecycle
-from codefleet.domain.errors import LostRun
+from codefleet.domain.errors import LostRun, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Claim, Seat, Verb, move
 from codefleet.domain.model import (
@@ -127,41 +127,55 @@ class Runs(Core):
         waiting = await self.store.tasks(TaskQuery(states=[State.REVIEW]))
         return [task for task in waiting if task.approved and not task.paused]
 
+    async def begin_landing(self, seen: Task) -> Task | None:
+        """Take the last look before the trunk moves: None when anybody changed the task since.
+
+        From here until `landed` or `end_landing` nobody can cancel, reject or pause it.
+        """
+        return await self._unless_changed(seen.evolve(landing=True))
+
+    async def end_landing(self, seen: Task) -> Task | None:
+        """The trunk did not move after all; the task is anybody's again."""
+        return await self._unless_changed(seen.evolve(landing=False))
+
     async def landed(self, task_id: TaskId, commit: str) -> Task:
         """The work is on the trunk; what waited for it may start."""
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
-            done = move(task, Verb.LAND, landed=commit, note="", reason=None, updated_at=now)
-            told = event("task.completed", now, task.title, task=task, landed=commit)
-            return Write(tasks=[done], events=[told])
+            told = {"landed": commit, "landing": False, "note": "", "reason": None}
+            done = move(task, Verb.LAND, **told, updated_at=now)
+            events = [event("task.completed", now, task.title, task=task, landed=commit)]
+            return Write(tasks=[done], events=events)
 
         return await self.change(task_id, step)
 
-    async def bounce(self, task_id: TaskId, reason: Reason, note: str, settings: Config) -> Task:
+    async def bounce(self, seen: Task, reason: Reason, note: str, settings: Config) -> Task | None:
         """The work could not land: back to an agent, with what was in the way."""
+        now = await self.store.now()
+        after = lifecycle.fail(seen, reason, note, now, self.attempts(settings))
+        events = [event("task.bounced", now, note, task=seen, reason=reason)]
+        if after.state is State.FAILED:
+            events.append(event("task.failed", now, note, task=seen, reason=reason))
+        return await self._unless_changed(
+            after.evolve(approved=False, version=seen.version), events
+        )
 
-        async def step(task: Task) -> Write:
-            now = await self.store.now()
-            after = lifecycle.fail(task, reason, note, now, self.attempts(settings))
-            after = after.evolve(approved=False)
-            events = [event("task.bounced", now, note, task=task, reason=reason)]
-            if after.state is State.FAILED:
-                events.append(event("task.failed", now, note, task=task, reason=reason))
-            return Write(tasks=[after], events=events)
-
-        return await self.change(task_id, step)
-
-    async def waits(self, task_id: TaskId, why: str) -> None:
+    async def waits(self, seen: Task, why: str) -> None:
         """Say why a landing waits; said again only when the reason changes."""
-
-        async def step(task: Task) -> Write:
+        if seen.note != why:
             now = await self.store.now()
-            told = task.evolve(note=why, version=task.version + 1)
-            return Write(tasks=[told], events=[event("task.waits", now, why, task=task)])
+            told = event("task.waits", now, why, task=seen)
+            await self._unless_changed(seen.evolve(note=why), [told])
 
-        if (await self.get(task_id)).note != why:
-            await self.change(task_id, step)
+    async def _unless_changed(self, task: Task, events: Sequence[Event] = ()) -> Task | None:
+        """Write the task one version on; None when somebody else was first."""
+        changed = task.evolve(version=task.version + 1)
+        try:
+            await self.store.write(Write(tasks=[changed], events=events))
+        except Stale:
+            return None
+        return changed
 
     async def _finish(self, run: Run, verb: Verb, kind: str, **changes: Any) -> Task:
         async def step(task: Task) -> Write:

@@ -1,8 +1,7 @@
 """One run, from its worktree to its verdict. Every step can be taken again after a crash."""
 
 import asyncio
-import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
@@ -14,12 +13,15 @@ from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run
 from codefleet.domain.routing import choose
 from codefleet.ports import Abilities, Assignment, Coder
 from codefleet.runner import custody, evidence, prompt, verdict
+from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
+from codefleet.runner.git import Git
 from codefleet.runner.hearing import Heard, hear_the_end
-from codefleet.runner.hold import Hold
-from codefleet.runner.listening import Listener
-from codefleet.runner.salvage import archive, bring_home, salvage
+from codefleet.runner.hold import Hold, insist
+from codefleet.runner.inspection import Inspection
+from codefleet.runner.listening import Listener, over_budget
+from codefleet.runner.salvage import archive, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
@@ -41,6 +43,7 @@ class Attempt:
         self.folder = desk.places.run(run)
         self.kept: Kept | None = None
         self.stopping: Stop | None = None
+        self._asked_to_stop = False
         self.heard = Heard()
         self.conflicts: Sequence[str] = ()
 
@@ -65,7 +68,12 @@ class Attempt:
         """Ask the agent to stop; what it made is kept."""
         if self.stopping is None or cause in (Cause.CANCELLED, Cause.LOST):
             self.stopping = Stop(cause, why)
-        if self.kept:
+        self._ask_to_stop()
+
+    def _ask_to_stop(self) -> None:
+        """Once: a keeper takes a second word for impatience and kills."""
+        if self.kept and not self._asked_to_stop:
+            self._asked_to_stop = True
             self.kept.stop()
 
     def kill(self) -> None:
@@ -79,8 +87,8 @@ class Attempt:
             await self._route()
         coder = coder_named(self.run.coder)
         if self.kept is None:
-            if self._was_lost_too_often():
-                await self._end(Failed(Reason.CRASHED, "its runner went away at every attempt"))
+            if refused := await self._refusal():
+                await self._end(refused)
                 return
             await self._prepare()
             if self.stopping:
@@ -88,10 +96,19 @@ class Attempt:
                 return
             self.kept = await self._start(coder)
         if self.stopping:
-            self.kept.stop()
-        self.heard.before = await self._spent_before(coder)
+            self._ask_to_stop()
+        earlier = await self._earlier()
+        session = _session(earlier, coder.abilities)
+        self.heard.before = _sum(run for run in earlier if session and session == run.session)
         listener = Listener(
-            self.hold, coder, self.kept, self.settings, self.task, self.heard, self.stop
+            self.hold,
+            coder,
+            self.kept,
+            self.settings,
+            self.task,
+            self.heard,
+            _sum(earlier),
+            self.stop,
         )
         await self._conclude(await listener.listen(), coder)
 
@@ -101,18 +118,28 @@ class Attempt:
         coder = self.task.coder or (route and route.coder) or self.run.coder
         model = self.task.model or (route and route.model) or self.settings.model
         name = route.name if route else None
-        self.task = await self.fleet.settle(self.run, coder=coder, model=model, route=name)
+        self.task = await insist(
+            lambda: self.fleet.settle(self.run, coder=coder, model=model, route=name)
+        )
         await self.hold.note(coder=coder, model=model)
 
-    def _was_lost_too_often(self) -> bool:
-        return self.task.attempts >= (self.task.max_attempts or self.settings.attempts)
+    async def _refusal(self) -> Failed | None:
+        """Why this run should not even begin."""
+        if self.task.attempts >= (self.task.max_attempts or self.settings.attempts):
+            return Failed(Reason.CRASHED, "its runner went away at every attempt")
+        over = over_budget(self.task, _sum(await self._earlier()))
+        return Failed(Reason.BUDGET, over) if over else None
+
+    async def _earlier(self) -> Sequence[Run]:
+        runs = await self.fleet.store.runs(tasks=[self.task.id])
+        return [run for run in runs if run.number < self.run.number]
 
     async def _prepare(self) -> None:
         """A worktree on the task's branch, seeded, set up, and with the trunk's news merged in."""
         self.folder.mkdir(parents=True, exist_ok=True)
         await self._silence_predecessor()
         ready = await self.place.prepare(self.task, self.run)
-        self.task = await self.fleet.settle(self.run, branch=ready.branch)
+        self.task = await insist(lambda: self.fleet.settle(self.run, branch=ready.branch))
         now = await self.fleet.store.now()
         await self.hold.note(
             [event("run.prepared", now, str(ready.path), run=self.run)],
@@ -162,11 +189,10 @@ class Attempt:
         )
 
     async def _story(self) -> prompt.Story:
-        runs = await self.fleet.store.runs(tasks=[self.task.id])
         questions = await self.fleet.store.questions()
         return prompt.Story(
             task=self.task,
-            earlier=[run for run in runs if run.number < self.run.number],
+            earlier=await self._earlier(),
             answers=[q for q in questions if q.task == self.task.id and q.answer is not None],
             conflicts=self.conflicts,
             checks=(*self.settings.checks, *self.task.checks),
@@ -209,19 +235,13 @@ class Attempt:
         ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
         if isinstance(ended, Failed) and self.heard.end is None:
             ended = Failed(ended.reason, f"{ended.note}\n{errors[-NOTE_TAIL:]}".strip())
-        found = await self._look(checked=isinstance(ended, Delivered))
+        inspection = Inspection(self.hold, self.place, self.task, self.settings, self.folder)
+        found = await inspection.look(self._message(), checked=isinstance(ended, Delivered))
         await self.hold.note(evidence=found, said=self.heard.said[-4000:])
         if isinstance(ended, Delivered):
             await self._deliver(ended, found)
         else:
             await self._end(ended)
-
-    async def _spent_before(self, coder: Coder) -> Usage:
-        """What earlier runs of the resumed session have spent."""
-        runs = await self.fleet.store.runs(tasks=[self.task.id])
-        earlier = [run for run in runs if run.number < self.run.number]
-        session = _session(earlier, coder.abilities)
-        return sum((run.usage for run in earlier if session == run.session), start=Usage())
 
     def _last_of_stderr(self) -> str:
         try:
@@ -229,72 +249,41 @@ class Attempt:
         except OSError:
             return ""
 
-    async def _look(self, *, checked: bool) -> Evidence:
-        worktree = Path(str(self.run.worktree))
-        saved = await salvage(worktree, self._message())
-        await bring_home(worktree, str(self.run.branch))
-        found = await evidence.facts(
-            worktree, str(self.run.base), self.task.scope, salvaged=bool(saved)
-        )
-        touched = await self.place.touched()
-        if touched:
-            await self.hold.tell("run.warned", f"the main checkout changed: {', '.join(touched)}")
-        if found.outside_scope:
-            outside = ", ".join(found.outside_scope[:5])
-            await self.hold.tell("run.warned", f"changed outside its scope: {outside}")
-        found = found.evolve(checkout_touched=touched)
-        return await self._check(found) if checked and not found.unresolved else found
-
-    async def _check(self, found: Evidence) -> Evidence:
-        commands = (*self.settings.checks, *self.task.checks)
-        checks = []
-        for number, command in enumerate(commands, 1):
-            done = await evidence.check(
-                command,
-                Path(str(self.run.worktree)),
-                env=custody.environment(self.settings.environment, {"FLEET_RUN": self.run.id}),
-                log=self.folder / "evidence" / f"check-{number}.log",
-                timeout_s=self.settings.check_timeout_s,
-            )
-            checks.append(done)
-            await self.hold.tell("run.checked", f"`{command}`", exit_code=done.exit_code)
-            if not done.passed:
-                break
-        return found.evolve(checks=tuple(checks))
-
     async def _deliver(self, delivered: Delivered, found: Evidence) -> None:
         wrong = verdict.of_the_work(found, delivered)
+        if over := over_budget(self.task, _sum(await self._earlier()) + self.heard.spent):
+            await self.hold.tell("run.warned", over)
         if wrong:
             await self._end(wrong)
         elif not found.changes:
-            await self.fleet.complete(self.run, "finished without changes")
+            await insist(lambda: self.fleet.complete(self.run, "finished without changes"))
             await self._leave()
         elif self.settings.landing is Landing.BRANCH:
-            await self.fleet.complete(self.run, f"on branch {self.run.branch}")
+            await insist(lambda: self.fleet.complete(self.run, f"on branch {self.run.branch}"))
             await self._leave()
         else:
             approved = self.settings.landing is Landing.QUEUE
             await self._leave()
-            await self.fleet.submit(self.run, approved=approved)
+            await insist(lambda: self.fleet.submit(self.run, approved=approved))
 
     async def _end(self, ended: verdict.Verdict) -> None:
         match ended:
-            case verdict.Failed(reason, note):
-                task = await self.fleet.fail(self.run, reason, note, self.settings)
+            case verdict.Failed() as bad:
+                told = (bad.reason, bad.note, self.settings)
+                task = await insist(lambda: self.fleet.fail(self.run, *told))
                 if task.state is State.FAILED:
                     await self._leave()
             case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
                 until = await self._rest_after_limit()
-                await self.fleet.release(self.run, note, until=until, reason=reason)
+                await insist(lambda: self.fleet.release(self.run, note, until=until, reason=reason))
             case verdict.Released(note, until, reason):
-                await self.fleet.release(self.run, note, until=until, reason=reason)
+                await insist(lambda: self.fleet.release(self.run, note, until=until, reason=reason))
             case verdict.Asked(asks):
-                await self.fleet.ask(self.run, asks)
+                await insist(lambda: self.fleet.ask(self.run, asks))
 
     async def _rest_after_limit(self) -> datetime:
         """A limit that does not say when it ends: longer and longer rests, to a minute."""
-        runs = await self.fleet.store.runs(tasks=[self.task.id])
-        times = sum(1 for _ in takewhile(_was_limited, reversed(runs[:-1])))
+        times = sum(1 for _ in takewhile(_was_limited, reversed(await self._earlier())))
         rest = min(FIRST_LIMIT_REST_S * float(2**times), LONGEST_LIMIT_REST_S)
         return await self.fleet.store.now() + timedelta(seconds=rest)
 
@@ -307,13 +296,24 @@ class Attempt:
         """Something of ours went wrong: stop the agent, save what there is, tell the store."""
         await self._silence()
         try:
-            if self.run.worktree and Path(self.run.worktree).is_dir():
-                await salvage(Path(self.run.worktree), self._message())
-            await self._end(failed)
+            note = failed.note + await self._save_what_there_is()
+            await self._end(Failed(failed.reason, note))
         except Stale:
             await self._wind_down("it no longer holds its task")
         except FleetError as trouble:
             self._record(trouble)
+
+    async def _save_what_there_is(self) -> str:
+        """Save the work even of a broken worktree; what cannot be saved is told, and left there."""
+        worktree = Path(self.run.worktree) if self.run.worktree else None
+        if worktree is None or not worktree.is_dir():
+            return ""
+        try:
+            await Git(Path(self.repo.path)).run("worktree", "repair", str(worktree))
+            await salvage(worktree, self._message())
+        except FleetError as trouble:
+            return f"\nits edits are still in {worktree}: {trouble.problem}"
+        return ""
 
     async def _wind_down(self, why: str) -> None:
         """The task belongs to somebody else now: stop, archive the work, and say no more."""
@@ -323,12 +323,12 @@ class Attempt:
             await salvage(worktree, self._message())
             await archive(Path(self.repo.path), self.run.id, await self.place.tip(worktree))
             await self._leave()
-        await self.fleet.bury(self.run, why)
+        await insist(lambda: self.fleet.bury(self.run, why))
 
     async def _silence(self) -> None:
         self.kept = self.kept or await custody.adopt(self.folder)
         if self.kept:
-            self.kept.stop()
+            self._ask_to_stop()
             exit = await self.kept.ended()
             if exit.lost:
                 custody.sweep(self.run.id)
@@ -337,10 +337,11 @@ class Attempt:
         return f"{self.task.title}\n\nFleet-Task: {self.task.id}\nFleet-Run: {self.run.id}"
 
     def _record(self, surprise: BaseException) -> None:
-        log = self.places.crash_log()
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("a") as file:
-            file.write(f"{self.run.id}\n{''.join(traceback.format_exception(surprise))}\n")
+        record(self.places.crash_log(), self.run.id, surprise)
+
+
+def _sum(runs: Iterable[Run]) -> Usage:
+    return sum((run.usage for run in runs), start=Usage())
 
 
 def _was_limited(run: Run) -> bool:

@@ -1,14 +1,30 @@
 """A run as its runner holds it: every write goes through here, one at a time, under the fence."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from codefleet.domain.errors import Stale
+from codefleet.domain.errors import Stale, StoreTrouble
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run
 from codefleet.fleet import Fleet
+
+TRIES = 10
+AGAIN_S = 1.0
+
+
+T = TypeVar("T")
+
+
+async def insist(write: Callable[[], Awaitable[T]]) -> T:
+    """Write, and again for a while when the store is in trouble: the agent works on meanwhile."""
+    for _ in range(TRIES):
+        try:
+            return await write()
+        except StoreTrouble:
+            await asyncio.sleep(AGAIN_S)
+    return await write()
 
 
 class Hold:
@@ -24,7 +40,7 @@ class Hold:
         """Write down what is new; raises Stale once the run has lost its task."""
         async with self._one_at_a_time:
             try:
-                self.run = await self.fleet.note(self.run, events, **changes)
+                self.run = await insist(lambda: self.fleet.note(self.run, events, **changes))
             except Stale:
                 self.lost.set()
                 raise
@@ -49,5 +65,7 @@ class Hold:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
             try:
                 await self.note()
+            except StoreTrouble:
+                continue
             except Stale:
                 return

@@ -2,15 +2,17 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from codefleet.config import Config
-from codefleet.domain.errors import FleetError, Stale
-from codefleet.domain.model import Check, Lane, Reason, Repo, RunnerId, Task
+from codefleet.domain.errors import FleetError, Stale, StoreTrouble
+from codefleet.domain.model import Check, Evidence, Lane, Reason, Repo, RunnerId, Task
+from codefleet.fleet import Fleet
 from codefleet.runner import custody, evidence, trunk
+from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git
 from codefleet.runner.salvage import drop_branch
@@ -35,6 +37,8 @@ class Landing:
 
     def _done(self, name: str, work: asyncio.Task[None]) -> None:
         del self._busy[name]
+        if not work.cancelled() and (surprise := work.exception()):
+            record(self.desk.places.crash_log(), f"lane of {name}", surprise)
         self._when_done()
 
     async def finish(self) -> None:
@@ -54,12 +58,13 @@ class Landing:
 
     async def _land(self, task: Task) -> bool:
         """Land one task; False when it must wait."""
+        grip = Grip(self.fleet, task)
         try:
             repo = await self.desk.repo(task.repo)
             settings = self.desk.settings(repo)
-            found = await self._try(task, repo, settings)
+            found = await self._try(grip, repo, settings)
         except FleetError as trouble:
-            await self.fleet.waits(task.id, trouble.problem)
+            await self.fleet.waits(await grip.loosened(), trouble.problem)
             return False
         match found:
             case trunk.Landed(commit):
@@ -67,21 +72,20 @@ class Landing:
                 await self.fleet.landed(task.id, commit)
             case trunk.Conflicts(paths):
                 note = f"it conflicts with {repo.trunk} in {', '.join(paths[:10])}"
-                await self.fleet.bounce(task.id, Reason.MERGE_CONFLICT, note, settings)
+                await self.fleet.bounce(
+                    await grip.loosened(), Reason.MERGE_CONFLICT, note, settings
+                )
             case trunk.Red(check):
                 note = f"on top of {repo.trunk}, `{check.command}` fails\n{check.tail}"
-                await self.fleet.bounce(task.id, Reason.CHECKS_FAILED, note, settings)
+                await self.fleet.bounce(await grip.loosened(), Reason.CHECKS_FAILED, note, settings)
             case trunk.Waits(why):
-                await self.fleet.waits(task.id, why)
+                await self.fleet.waits(await grip.loosened(), why)
                 return False
         return True
 
-    async def _try(self, task: Task, repo: Repo, settings: Config) -> trunk.Result:
-        places = self.desk.places
-        journal = places.journal(repo.name)
+    async def _try(self, grip: "Grip", repo: Repo, settings: Config) -> trunk.Result:
+        places, task = self.desk.places, grip.task
         run = (await self.fleet.store.runs(tasks=[task.id]))[-1]
-        tested = run.evidence.tree if run.evidence and run.evidence.checks_passed else None
-
         commands = (*settings.checks, *task.checks)
         folder = places.run(run) / "evidence"
 
@@ -99,10 +103,11 @@ class Landing:
             await self._tip(task, repo, run.evidence.tip if run.evidence else None),
             message=f"{task.title}\n\nFleet-Task: {task.id}\nFleet-Run: {run.id}",
             workspace=places.lane(repo.name),
-            journal=journal,
+            journal=places.journal(repo.name),
             checks=checks if commands else None,
-            tested_tree=tested,
+            tested_tree=_proved(run.evidence, commands),
             keep=settings.keep,
+            last_look=grip.tightened,
         )
 
     async def _check(
@@ -145,7 +150,8 @@ class Landing:
     async def _renew(self, lane: Lane) -> None:
         while True:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
-            lane = await self.fleet.keep_lane(lane)
+            with suppress(StoreTrouble):  # a store that is busy now may not be in a while
+                lane = await self.fleet.keep_lane(lane)
 
     async def _leave(self, repo: str) -> None:
         ours = [
@@ -158,6 +164,34 @@ class Landing:
                 await self.fleet.leave_lane(lane)
             except Stale:
                 return
+
+
+class Grip:
+    """A task in the lane's hand, at the version the lane knows."""
+
+    def __init__(self, fleet: Fleet, task: Task) -> None:
+        self.fleet, self.task = fleet, task
+
+    async def tightened(self) -> bool:
+        """Hold the task fast while the trunk moves; False when it slipped away."""
+        if self.task.landing:
+            return True
+        held = await self.fleet.begin_landing(self.task)
+        self.task = held or self.task
+        return held is not None
+
+    async def loosened(self) -> Task:
+        """The task as the lane last knew it, free again for everybody."""
+        if self.task.landing:
+            self.task = await self.fleet.end_landing(self.task) or self.task
+        return self.task
+
+
+def _proved(found: Evidence | None, commands: Sequence[str]) -> str | None:
+    """The tree on which just these commands succeeded when the run ended, if they did."""
+    if found is None or tuple(check.command for check in found.checks) != tuple(commands):
+        return None
+    return found.tree if found.checks_passed else None
 
 
 async def land_now(desk: Desk) -> None:

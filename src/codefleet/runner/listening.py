@@ -19,6 +19,8 @@ from codefleet.runner.verdict import Cause
 
 TICK_S = 0.02
 PULSE_S = 1.0
+MOST_AT_ONCE = 1 << 18
+MOST_EVENTS = 100
 
 
 class Listener:
@@ -32,11 +34,12 @@ class Listener:
         settings: Config,
         task: Task,
         heard: Heard,
+        spent_before: Usage,
         stop: Callable[[Cause, str], None],
     ) -> None:
         self.hold, self.coder, self.kept = hold, coder, kept
         self.settings, self.task, self.stop = settings, task, stop
-        self.heard = heard
+        self.heard, self.spent_before = heard, spent_before
         self._at = 0
         self._pulse = Heartbeat(kept, Path(str(hold.run.worktree)))
         self._life = Life.ALIVE
@@ -74,7 +77,7 @@ class Listener:
 
     async def _read(self, *, final: bool = False) -> bool:
         """Take in what has arrived, and tell it together with how far one has read."""
-        lines, at = self.kept.lines(self._at, final=final)
+        lines, at = self.kept.lines(self._at, MOST_AT_ONCE, final=final)
         if at == self._at:
             return False
         now = await self.hold.fleet.store.now()
@@ -83,7 +86,11 @@ class Listener:
         for line in lines:
             for signal in self.coder.read(line):
                 self.heard.take(signal)
-                events += told(signal, self.hold.run, now)
+                if len(events) < MOST_EVENTS:
+                    events += told(signal, self.hold.run, now)
+        if len(events) >= MOST_EVENTS:
+            more = f"and more: {len(lines)} lines at once; all of it is in {self.kept.folder}"
+            events.append(event("run.said", now, more, run=self.hold.run))
         if self.heard.spent != before:
             spent = self.heard.spent - before
             events.append(event("run.used", now, run=self.hold.run, **spent.model_dump()))
@@ -107,7 +114,7 @@ class Listener:
         limit = self.task.timeout_s or self.settings.timeout_s
         if (now - self.hold.run.started_at).total_seconds() > limit:
             await self._halt(Cause.TIMEOUT, f"it ran longer than {limit:.0f} s")
-        elif over := _over_budget(self.task, self.hold.run.usage):
+        elif over := over_budget(self.task, self.spent_before + self.heard.spent):
             await self._halt(Cause.BUDGET, over)
         else:
             await self._judge()
@@ -180,7 +187,8 @@ def _newest_change(worktree: Path) -> float:
     return newest
 
 
-def _over_budget(task: Task, usage: Usage) -> str | None:
+def over_budget(task: Task, usage: Usage) -> str | None:
+    """What is to be said when a task has cost more than it may."""
     budget = task.budget
     if budget and budget.usd is not None and usage.cost_usd > budget.usd:
         return f"it cost {usage.cost_usd:.2f} USD of {budget.usd:.2f} allowed"

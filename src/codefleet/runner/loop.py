@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from codefleet.domain.errors import FleetError, Stale
+from codefleet.domain.errors import FleetError, Stale, StoreTrouble
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Run, Runner, State, Task
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery
 from codefleet.runner.attempt import Attempt
 from codefleet.runner.collector import trim
+from codefleet.runner.crash import record
 from codefleet.runner.custody import Process
 from codefleet.runner.desk import Desk
 from codefleet.runner.landing import Landing
@@ -22,6 +23,7 @@ from codefleet.runner.verdict import Cause
 
 LONGEST_WAIT_S = 5.0
 LANDING_WAIT_S = 0.5
+STORE_PAUSE_S = 1.0
 NEWS = (
     *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
     *("task.submitted", "task.approved", "task.rejected", "task.bounced", "task.completed"),
@@ -33,10 +35,16 @@ NEWS = (
 
 class Loop:
     def __init__(
-        self, desk: Desk, *, agents: int, coder: str | None = None, until_idle: bool = False
+        self,
+        desk: Desk,
+        *,
+        agents: int | None = None,
+        coder: str | None = None,
+        until_idle: bool = False,
     ) -> None:
+        """Without `agents`, the settings say how many, also while the runner works."""
         self.desk, self.fleet = desk, desk.fleet
-        self.agents, self.coder, self.until_idle = agents, coder, until_idle
+        self._wanted, self.coder, self.until_idle = agents, coder, until_idle
         self.host = socket.gethostname()
         self.me: Runner | None = None
         self._attempts: dict[str, Attempt] = {}
@@ -62,19 +70,35 @@ class Loop:
         beside = [asyncio.create_task(work) for work in (self._beat(), self._patrol())]
         try:
             while not self._stopping:
-                await self._turn()
-                if self.until_idle and await self._is_idle():
-                    break
-                await self._wait()
+                try:
+                    await self._turn()
+                    if self.until_idle and await self._is_idle():
+                        break
+                    await self._wait()
+                except StoreTrouble as trouble:  # agents go on meanwhile; the store may come back
+                    record(self.desk.places.crash_log(), "the runner", trouble)
+                    await asyncio.sleep(STORE_PAUSE_S)
         finally:
             await self._leave(beside)
 
+    @property
+    def agents(self) -> int:
+        return self._wanted or self.fleet.config.agents
+
     async def _turn(self) -> None:
         await self.desk.refresh()
+        await self._seat()
         await self._heed()
         await self._adopt()
         await self.landing.turn(await self._gone())
         await self._fill()
+
+    async def _seat(self) -> None:
+        """Have as many seats as the settings say now; a seat that goes first finishes its run."""
+        assert self.me
+        names = [*self._attempts, *(seat for seat in self.me.seats if seat not in self._attempts)]
+        if len(self.me.seats) != max(self.agents, len(self._attempts)):
+            self.me = await self.fleet.reseat(self.me, names[: self.agents], self.agents)
 
     async def _fill(self) -> None:
         """Give every free seat the most urgent task that may start."""
@@ -219,13 +243,15 @@ class Loop:
         assert self.me
         while True:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
-            self.me = await self.fleet.beat(self.me)
+            with suppress(StoreTrouble):
+                self.me = await self.fleet.beat(self.me)
 
     async def _patrol(self) -> None:
         """Look for collisions between the agents at work."""
         while True:
             await asyncio.sleep(self.fleet.config.radar_s)
-            await patrol(self.fleet, [attempt.run for attempt in self._attempts.values()])
+            with suppress(FleetError):  # agents come and go while the radar looks
+                await patrol(self.fleet, [attempt.run for attempt in self._attempts.values()])
 
     async def _leave(self, beside: Sequence[asyncio.Task[None]]) -> None:
         assert self.me

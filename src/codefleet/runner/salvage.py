@@ -80,6 +80,28 @@ async def bring_home(worktree: Path, branch: str) -> bool:
     return True
 
 
+async def take_home(worktree: Path, branch: str, base: str, name: str) -> str | None:
+    """Make `branch` what the agent has made, wherever it made it; the old tip is archived.
+
+    Returns the archive's ref, or None when nothing had to be given up. Refuses work that shares no
+    history with `base`, since nothing could merge it.
+    """
+    if await bring_home(worktree, branch):
+        return None
+    git = Git(worktree)
+    head, ref = await commit_at(git, "HEAD"), f"refs/heads/{branch}"
+    if head is None or (await git.run("merge-base", base, head)).code:
+        raise Workspace(
+            f"what the agent made in {worktree} shares no history with the trunk",
+            hint="git log there shows it",
+        )
+    old = await commit_at(git, ref)
+    kept = await archive(worktree, name, old) if old else None
+    await git("update-ref", "-m", "fleet: take home", ref, head, old or "")
+    await git("symbolic-ref", "-m", "fleet: take home", "HEAD", ref)
+    return kept
+
+
 async def archive(repo: Path, name: str, commit: str) -> str:
     """Keep a commit under `refs/fleet/archive/<name>`, beside any other commit kept there."""
     git = Git(repo)

@@ -23,6 +23,10 @@ Checks = Callable[[Path], Awaitable[Check | None]]
 """Runs the checks in a folder; returns the first that failed."""
 
 
+async def _nothing_changed() -> bool:
+    return True
+
+
 class Landed(NamedTuple):
     commit: str
     already: bool = False
@@ -58,6 +62,7 @@ async def land(
     checks: Checks | None,
     tested_tree: str | None,
     keep: Sequence[str] = (),
+    last_look: Callable[[], Awaitable[bool]] = _nothing_changed,
 ) -> Result:
     """Merge `tip` into the trunk, once, whatever is killed on the way.
 
@@ -66,7 +71,9 @@ async def land(
     written down is found so, and not done twice.
     """
     proved = {tested_tree}
-    landing = _Landing(repo, trunk, tip, message, workspace, journal, checks, proved, keep)
+    landing = _Landing(
+        repo, trunk, tip, message, workspace, journal, checks, proved, keep, last_look
+    )
     trouble: Workspace | None = None
     for _ in range(TRIES):
         try:
@@ -90,6 +97,7 @@ class _Landing:
     checks: Checks | None
     proved: set[str | None]
     keep: Sequence[str]
+    last_look: Callable[[], Awaitable[bool]]
 
     @property
     def git(self) -> Git:
@@ -111,6 +119,8 @@ class _Landing:
         commit = await self._commit(old, merged)
         if red := await self._prove(commit, merged):
             return red
+        if not await self.last_look():
+            return Waits("somebody changed the task meanwhile")
         return await self._move(old, commit)
 
     async def _landed_in(self, old: str) -> Landed | None:

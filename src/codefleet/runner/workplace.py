@@ -37,11 +37,13 @@ class Workplace:
         self._journal = places.journal(repo.name)
         self.pool = Pool(self.repo, places.worktrees(repo.name), places.lock(repo.name))
         self._before: Mapping[str, str] | None = None
+        self._began_at: str | None = None
 
     async def prepare(self, task: Task, run: Run) -> Ready:
         """A worktree on the task's branch: fresh, or as the last run left it plus the trunk."""
         branch = task.branch or branch_name(task.id, task.title)
         base = await Git(self.repo)("rev-parse", f"refs/heads/{self.trunk}^{{commit}}")
+        self._began_at = base
         path = await self.pool.take(
             branch, base, in_use=self.in_use, keep=self.settings.keep, seed=self.repo
         )
@@ -63,6 +65,16 @@ class Workplace:
         if self._before is None:
             return ()
         return evidence.touched(self._before, await self._fingerprint())
+
+    async def strange_commits(self) -> tuple[str, ...]:
+        """Commits on the trunk since the run began that no lane made."""
+        if self._began_at is None:
+            return ()
+        how = "--format=%h%x00%(trailers:key=Fleet-Task,valueonly)"
+        since = f"{self._began_at}..refs/heads/{self.trunk}"
+        listed = await Git(self.repo).run("log", "--first-parent", how, since)
+        lines = (line.partition("\0") for line in listed.out.splitlines() if line)
+        return tuple(commit for commit, mark, task in lines if mark and not task.strip())
 
     async def taken_by_another(self, run: Run) -> bool:
         """Does a later run of the same task, or any other live run, use this run's worktree?"""

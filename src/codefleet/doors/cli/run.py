@@ -30,8 +30,7 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
         from codefleet.runner.loop import Loop
 
         flags = {"agents": agents, "coder": coder}
-        seats = agents or fleet.config.agents
-        loop = Loop(Desk(fleet, flags), agents=seats, coder=coder, until_idle=until_idle)
+        loop = Loop(Desk(fleet, flags), agents=agents, coder=coder, until_idle=until_idle)
         stopped = _heed_signals(loop)
         began = await fleet.store.last_seq()
         async with watching(home()):

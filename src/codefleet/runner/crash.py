@@ -1,0 +1,15 @@
+"""What nobody expected, written down for whoever mends it."""
+
+import traceback
+from pathlib import Path
+
+
+def record(log: Path, where: str, surprise: BaseException) -> None:
+    """Append the whole story to the log; a log that cannot be written is no further trouble."""
+    story = "".join(traceback.format_exception(surprise))
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{where}\n{story}\n")
+    except OSError:
+        return

@@ -1,0 +1,66 @@
+"""What git and the checks say of the work in a run's worktree."""
+
+from pathlib import Path
+
+from codefleet.config import Config
+from codefleet.domain.model import Evidence, Run, Task
+from codefleet.runner import custody, evidence
+from codefleet.runner.hold import Hold
+from codefleet.runner.salvage import salvage, take_home
+from codefleet.runner.workplace import Workplace
+
+
+class Inspection:
+    def __init__(
+        self, hold: Hold, place: Workplace, task: Task, settings: Config, folder: Path
+    ) -> None:
+        self.hold, self.place, self.task = hold, place, task
+        self.settings, self.folder = settings, folder
+
+    @property
+    def run(self) -> Run:
+        return self.hold.run
+
+    async def look(self, message: str, *, checked: bool) -> Evidence:
+        """Save the work, gather the facts and, if the work is offered as done, run the checks."""
+        worktree = Path(str(self.run.worktree))
+        saved = await salvage(worktree, message)
+        left = await take_home(
+            worktree, str(self.run.branch), str(self.run.base), f"{self.run.id}-left"
+        )
+        if left:
+            await self.hold.tell("run.warned", f"it left its branch; what was there is {left}")
+        found = await evidence.facts(
+            worktree, str(self.run.base), self.task.scope, salvaged=bool(saved)
+        )
+        found = found.evolve(checkout_touched=await self.place.touched())
+        await self._warn_of_strays(found)
+        return await self._check(found) if checked and not found.unresolved else found
+
+    async def _warn_of_strays(self, found: Evidence) -> None:
+        """Tell of changes where the run had no business."""
+        touched, strange = found.checkout_touched, await self.place.strange_commits()
+        if touched or strange:
+            what = ", ".join((*touched, *(f"commit {commit}" for commit in strange)))
+            text = f"the main checkout changed, by the agent or by a human: {what}"
+            await self.hold.tell("run.warned", text)
+        if found.outside_scope:
+            outside = ", ".join(found.outside_scope[:5])
+            await self.hold.tell("run.warned", f"changed outside its scope: {outside}")
+
+    async def _check(self, found: Evidence) -> Evidence:
+        commands = (*self.settings.checks, *self.task.checks)
+        checks = []
+        for number, command in enumerate(commands, 1):
+            done = await evidence.check(
+                command,
+                Path(str(self.run.worktree)),
+                env=custody.environment(self.settings.environment, {"FLEET_RUN": self.run.id}),
+                log=self.folder / "evidence" / f"check-{number}.log",
+                timeout_s=self.settings.check_timeout_s,
+            )
+            checks.append(done)
+            await self.hold.tell("run.checked", f"`{command}`", exit_code=done.exit_code)
+            if not done.passed:
+                break
+        return found.evolve(checks=tuple(checks))

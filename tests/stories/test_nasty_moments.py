@@ -1,0 +1,271 @@
+"""What people do at the worst moment: the fleet does what they said, or says why it cannot."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from codefleet.domain.errors import IllegalMove
+from codefleet.domain.model import Reason, State, Task
+from codefleet.fleet import Fleet
+from codefleet.store.sqlite import commits
+from codefleet.wiring import open_fleet
+from tests.gitrepo import SampleRepo
+from tests.stories.conftest import Crew
+
+Add = Callable[..., Awaitable[Task]]
+
+
+def check_that_waits(gate: Path, begun: Path) -> str:
+    """A check that tells that it has begun and ends when the gate opens."""
+    return f"sh -c 'touch {begun}; until test -e {gate}; do sleep 0.02; done'"
+
+
+async def in_the_lane(fleet: Fleet, crew: Crew, add: Add, gate: Path, begun: Path) -> Task:
+    """A task whose checks the lane runs at this moment, because the trunk moved since its run."""
+    await add("Move the trunk", "write moved.txt x")
+    await crew.work(landing="review")
+    held = await add("Held", "write held.txt x")
+    await crew.work(landing="review")
+    first = (await fleet.inbox())[0]
+    await fleet.land(first.task)
+    await crew.work(landing="review")
+    await fleet.edit(held.id, checks=(check_that_waits(gate, begun),))
+    await fleet.land(held.id)
+    return held
+
+
+@pytest.mark.parametrize("word", ["cancel", "reject"])
+async def test_a_word_during_a_landing_keeps_the_work_off_the_trunk(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, word: str
+) -> None:
+    gate, begun = fleet.home / "gate", fleet.home / "begun"
+    task = await in_the_lane(fleet, crew, add, gate, begun)
+    loop = crew.loop(landing="review")
+    running = asyncio.create_task(loop.run())
+
+    async def checks_run() -> bool:
+        return begun.exists()
+
+    await crew.wait_for(checks_run)
+    await (fleet.cancel(task.id) if word == "cancel" else fleet.reject(task.id, "not like this"))
+    await fleet.pause()
+    gate.touch()
+    loop.stop()
+    await running
+    assert "held.txt" not in repo.git("ls-tree", "--name-only", "main")
+    assert (await fleet.get(task.id)).landed is None
+    assert not (fleet.home / "logs" / "crash.log").exists()
+
+
+async def test_work_on_its_way_onto_the_trunk_can_not_be_cancelled_for_that_moment(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    task = await add("Nearly there", "write a.txt a")
+    await crew.work(landing="review")
+    seen = await fleet.land(task.id)
+    held = await fleet.begin_landing(seen)
+    assert held
+    with pytest.raises(IllegalMove, match="on its way onto the trunk"):
+        await fleet.cancel(task.id)
+    assert await fleet.begin_landing(seen) is None
+    await fleet.end_landing(held)
+    assert (await fleet.cancel(task.id)).state is State.CANCELLED
+
+
+async def test_checks_that_came_after_the_run_are_run_before_it_lands(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Unchecked", "write a.txt a", max_attempts=1)
+    await crew.work(landing="review")
+    await fleet.land(task.id)
+    await crew.work(landing="review", checks=("false",))
+    assert (await fleet.get(task.id)).reason is Reason.CHECKS_FAILED
+    assert "a.txt" not in repo.git("ls-tree", "--name-only", "main")
+
+
+async def test_a_task_paused_while_its_checks_run_lands_when_it_is_resumed(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    gate, begun = fleet.home / "gate", fleet.home / "begun"
+    task = await add("Paused", "write a.txt a", checks=[check_that_waits(gate, begun)])
+    loop = crew.loop()
+    running = asyncio.create_task(loop.run())
+
+    async def checks_run() -> bool:
+        return begun.exists()
+
+    async def in_state(state: State) -> bool:
+        return (await fleet.get(task.id)).state is state
+
+    await crew.wait_for(checks_run)
+    await fleet.pause(task.id)
+    gate.touch()
+    await crew.wait_for(lambda: in_state(State.REVIEW))
+    await fleet.resume(task.id)
+    await crew.wait_for(lambda: in_state(State.COMPLETED))
+    loop.stop()
+    await running
+
+
+@pytest.mark.parametrize("how", ["stop", "pause", "cancel"])
+async def test_an_agent_that_saves_its_work_when_asked_to_stop_has_the_time_for_it(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, how: str
+) -> None:
+    """The runner asks once and waits, however much happens meanwhile."""
+    gate, begun = fleet.home / "gate", fleet.home / "begun"
+    saves = f"trap 'until test -e {gate}; do sleep 0.02; done; echo saved > saved.txt; exit 0' TERM"
+    task = await add("Careful", f"shell {saves}; touch {begun}; while :; do sleep 0.02; done")
+    loop = crew.loop(grace_s=30.0)
+    running = asyncio.create_task(loop.run())
+
+    async def has_begun() -> bool:
+        return begun.exists()
+
+    await crew.wait_for(has_begun)
+    if how == "stop":
+        loop.stop()
+    elif how == "pause":
+        await fleet.pause(task.id)
+    else:
+        await fleet.cancel(task.id)
+    for number in range(3):
+        await add(f"Meanwhile {number}", "finish --no-changes")
+    gate.touch()
+
+    async def is_over() -> bool:
+        return not any(run.is_live for run in await fleet.runs_of(task.id))
+
+    await crew.wait_for(is_over)
+    loop.stop()
+    await running
+    assert "saved\n" in repo.saved("saved.txt")
+
+
+async def test_an_agent_that_left_its_branch_lands_what_it_made_and_nothing_else(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add(
+        "Astray",
+        "write bad.txt bad",
+        "commit A wrong way",
+        "crash",
+        "on attempt 2",
+        "shell git checkout -q -b fix main",
+        "write good.txt good",
+        "commit The right way",
+    )
+    await crew.work()
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    landed = repo.git("ls-tree", "--name-only", "main").splitlines()
+    assert "good.txt" in landed
+    assert "bad.txt" not in landed
+    assert "bad\n" in repo.saved("bad.txt")
+
+
+async def test_work_without_a_common_history_fails_and_is_kept(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add(
+        "Orphan", "shell git checkout -q --orphan new", "write a.txt a", max_attempts=1
+    )
+    await crew.work()
+    failed = await fleet.get(task.id)
+    assert failed.state is State.FAILED
+    assert "shares no history" in failed.note
+    assert "a\n" in repo.saved("a.txt")
+
+
+async def test_a_worktree_that_lost_its_git_link_is_mended_and_its_edits_saved(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Broken", "write a.txt kept", "shell rm .git", max_attempts=1)
+    await crew.work()
+    failed = await fleet.get(task.id)
+    assert (failed.state, failed.reason) == (State.FAILED, Reason.WORKSPACE)
+    assert "kept\n" in repo.saved("a.txt")
+
+
+async def test_a_budget_is_for_all_attempts_together(fleet: Fleet, crew: Crew, add: Add) -> None:
+    task = await add("Dear", "usage cost=0.9", "crash", budget={"usd": 1.0}, max_attempts=5)
+    await crew.work()
+    failed = await fleet.get(task.id)
+    assert (failed.state, failed.reason) == (State.FAILED, Reason.BUDGET)
+    spent = sum(run.usage.cost_usd for run in await fleet.runs_of(task.id))
+    assert spent == pytest.approx(1.8)
+
+
+async def test_a_run_that_ended_over_its_budget_is_told(fleet: Fleet, crew: Crew, add: Add) -> None:
+    task = await add("Dear", "write a.txt a", "usage cost=5", budget={"usd": 0.01})
+    await crew.work()
+    warned = [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
+    assert warned == ["it cost 5.00 USD of 0.01 allowed"]
+
+
+async def test_more_agents_in_the_settings_are_seated_while_the_runner_works(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    gate = fleet.home / "gate"
+    for number in range(3):
+        await add(f"Wait {number}", f"wait until {gate}", f"write {number}.txt x")
+    settings = fleet.home / "fleet.toml"
+    settings.write_text("agents = 1\n")
+    loop = crew.loop(agents=None)
+    running = asyncio.create_task(loop.run())
+
+    async def at_work(many: int) -> bool:
+        return len([a for a in await fleet.agents() if a.state == "working"]) == many
+
+    await crew.wait_for(lambda: at_work(1))
+    settings.write_text("agents = 3\n")
+    await add("Wake up", "finish --no-changes", priority=1)
+    await crew.wait_for(lambda: at_work(3))
+    gate.touch()
+    loop.stop()
+    await running
+
+
+async def test_a_store_that_is_locked_for_long_costs_no_run_and_no_heartbeat(
+    fleet: Fleet, crew: Crew, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "PATIENCE_S", 0.2)
+    gate = fleet.home / "gate"
+    task = await add("Patient", "say hello", f"wait until {gate}", "write a.txt a")
+    loop = crew.loop(lease_s=3.0)
+    running = asyncio.create_task(loop.run())
+
+    async def at_work() -> bool:
+        return any(agent.state == "working" for agent in await fleet.agents())
+
+    await crew.wait_for(at_work)
+    async with open_fleet(fleet.home) as other:
+        connection = other.store._database.connection  # type: ignore[attr-defined] # its lock
+        connection.execute("BEGIN IMMEDIATE")
+        gate.touch()
+
+        async def trouble_is_told() -> bool:
+            log = fleet.home / "logs" / "crash.log"
+            return log.exists() and "busy" in log.read_text()
+
+        await crew.wait_for(trouble_is_told)
+        connection.execute("ROLLBACK")
+
+    async def done() -> bool:
+        return (await fleet.get(task.id)).state is State.COMPLETED
+
+    await crew.wait_for(done)
+    loop.stop()
+    await running
+    assert (await fleet.get(task.id)).runs == 1
+
+
+async def test_an_agent_that_prints_without_end_fills_neither_the_log_nor_the_time(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    flood = "print('x\\n' * 300_000); open('a.txt', 'w').write('a')"
+    task = await add("Flood", coder="command")
+    await crew.work(coders={"command": {"argv": [sys.executable, "-c", flood]}})
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert len(await fleet.events(task=task.id)) < 1000
