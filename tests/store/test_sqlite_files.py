@@ -167,7 +167,10 @@ def test_every_statement_is_explained_and_can_be_prepared(tmp_path: Path) -> Non
         assert block.splitlines()[1].startswith("-- "), block
     file = database.opened(tmp_path / "fleet.db", durability="full", create=True)
     named = statements.Statements(text)
-    whole = [named[name] for name in named if not named[name].startswith(("AND", "ORDER BY"))]
+    parts = ("AND", "ORDER BY", ")")
+    whole = [named[name] for name in named if not named[name].startswith(parts)]
+    whole.remove(named["tasks"])
+    whole.append(named.joined("tasks", "most_urgent_first", "chosen_by_urgency"))
     for statement in (part for text in whole for part in text.split(";")):
         file.connection.execute(f"EXPLAIN {statement}", defaultdict(str))
     file.close()

@@ -10,7 +10,6 @@ Read and not touched, because a changed time is a change on disk that the next c
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -119,6 +118,8 @@ def _watched(file: Path) -> int | None:
     """A file descriptor that becomes readable when anybody reads the file, or None."""
     if sys.platform != "linux":
         return None
+    import ctypes  # here, because only those who wait need it
+
     libc = ctypes.CDLL(None, use_errno=True)
     watch: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     if watch < 0:  # the user's number of watches is used up

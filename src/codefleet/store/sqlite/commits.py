@@ -6,14 +6,13 @@ await, so a step is also atomic for the other coroutines of this process.
 """
 
 import asyncio
-import random
 import sqlite3
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store.sqlite.database import Database
-from codefleet.store.sqlite.trouble import explained, is_busy
+from codefleet.store.sqlite.trouble import explained, is_busy, moment
 
 PATIENCE_S = 30.0
 
@@ -78,8 +77,7 @@ class Commits:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             if is_busy(error) and loop.time() < self._give_up_at:
-                # By chance, so that two processes do not meet again and again.
-                loop.call_later(random.uniform(0.0005, 0.004), self._commit_all, loop, apart)
+                loop.call_later(moment(), self._commit_all, loop, apart)
             else:
                 self._refuse_all(explained(error, self._database.path))
             return

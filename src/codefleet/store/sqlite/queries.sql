@@ -199,9 +199,10 @@ SELECT min(moment) FROM (
 );
 
 -- name: tasks
--- The head of every reading of tasks; filters and an order follow.
+-- The head of every reading of tasks; filters, an order and the same order again follow. Chosen
+-- first and read then, so that tasks which only take part in the order are not read from the table.
 SELECT task.body, (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id)
-FROM tasks AS task WHERE TRUE
+FROM tasks AS task WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
 -- name: with_ids
 -- For tasks named by their ids.
@@ -233,13 +234,22 @@ AND (task.not_before IS NULL OR task.not_before <= :now)
 -- Urgency is priority, then age. No limit is written as -1.
 ORDER BY task.priority DESC, task.place LIMIT :limit
 
+-- name: chosen_by_urgency
+-- The end of a reading of tasks.
+) ORDER BY task.priority DESC, task.place
+
+-- name: chosen_by_age
+-- The end of a reading of tasks, the newest first.
+) ORDER BY task.place DESC
+
 -- name: newest_first
 -- For people who look for what they have just added.
 ORDER BY task.place DESC LIMIT :limit
 
--- name: oldest_first
--- The order of an export, so that age survives it.
-ORDER BY task.place
+-- name: all_tasks
+-- For an export, in the order of age, so that age survives it.
+SELECT task.body, (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id)
+FROM tasks AS task ORDER BY task.place;
 
 -- name: unmet
 -- What some tasks still wait for.

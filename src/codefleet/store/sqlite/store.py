@@ -1,7 +1,6 @@
 """The store itself: every reading, and the way of each writing into the next commit."""
 
 import asyncio
-import random
 import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import closing
@@ -31,11 +30,14 @@ from codefleet.store.sqlite import claims, rows, steps, transfer
 from codefleet.store.sqlite.bell import Bell
 from codefleet.store.sqlite.commits import PATIENCE_S, Commits
 from codefleet.store.sqlite.database import Database, Durability, opened
-from codefleet.store.sqlite.trouble import explained, in_words, is_busy
+from codefleet.store.sqlite.trouble import explained, in_words, is_busy, moment
 
 N = TypeVar("N", bound=Noun)
 
 _USAGE = tuple(Usage.model_fields)
+
+
+BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
 
 
 class SqliteStore:
@@ -99,7 +101,7 @@ class SqliteStore:
         found = await self._rows(
             "tasks",
             *(name for name, is_asked in filters.items() if is_asked),
-            "newest_first" if query.newest_first else "most_urgent_first",
+            *(("newest_first", "chosen_by_age") if query.newest_first else BY_URGENCY),
             ids=rows.listed(query.ids or ()),
             states=rows.listed(query.states),
             repo=query.repo,
@@ -236,4 +238,4 @@ class SqliteStore:
             except sqlite3.Error as error:
                 if not is_busy(error) or loop.time() > give_up_at:
                     raise explained(error, self._database.path) from error
-            await asyncio.sleep(random.uniform(0.0005, 0.004))
+            await asyncio.sleep(moment())

@@ -28,7 +28,7 @@ def everything(database: Database) -> Iterator[tuple[str, str]]:
     """Every row as (kind of noun, JSON). Runners and lanes are of the moment and stay behind."""
     for (body,) in database.run("repos"):
         yield "repo", body
-    for body, needs in database.run_joined(("tasks", "oldest_first"), {}):
+    for body, needs in database.run("all_tasks"):
         yield "task", rows.task_json(body, needs)
     for (body,) in database.run_joined(("runs", "oldest_run_first"), {}):
         yield "run", body

@@ -70,3 +70,13 @@ def in_words(path: Path) -> Iterator[None]:
 def _code(error: sqlite3.Error) -> int:
     """The primary result code; the driver's own complaints (a closed store) have none."""
     return getattr(error, "sqlite_errorcode", -1) & 0xFF
+
+
+def moment() -> float:
+    """How long to stand back when somebody else writes, in seconds.
+
+    By chance, so that two processes do not meet again and again.
+    """
+    from random import uniform  # here, because it is slow to import and seldom needed
+
+    return uniform(0.0005, 0.004)

@@ -24,7 +24,7 @@ CREATE INDEX tasks_ready ON tasks (priority DESC, place, not_before, repo, coder
     WHERE state = 'pending' AND unmet = 0 AND paused = 0;
 CREATE INDEX tasks_resting ON tasks (not_before)
     WHERE state = 'pending' AND unmet = 0 AND paused = 0 AND not_before IS NOT NULL;
-CREATE INDEX tasks_by_state ON tasks (state, unmet);
+CREATE INDEX tasks_by_state ON tasks (state, unmet, priority);
 
 CREATE TABLE needs (
     task TEXT NOT NULL REFERENCES tasks (id),
