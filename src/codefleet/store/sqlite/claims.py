@@ -78,7 +78,9 @@ class _Choice:
             yield rows.task(*row)
 
     def _candidates(self) -> Generator[Task, None, None]:
-        for names in self._statements:
+        expired, ready = self._statements
+        some_expired = self._database.run("some_expired", self._values).fetchone()
+        for names in (expired, ready) if some_expired else (ready,):
             found = self._database.run_joined(names, self._values)
             with closing(found):  # a statement left open would see the changes made below
                 for body, needs, lost in found:
