@@ -51,11 +51,14 @@ def _cli() -> Iterator[str]:
             assert command
             yield from _command(click.Context(command, root, name))
     yield from ("", "## Exit codes", "", "| code | means |", "|--:|---|", "| 0 | all is well |")
-    yield "| 1 | something that is a mistake in codefleet, or a finding of `fleet doctor` |"
+    yield "| 1 | a task failed (`fleet run --until-idle`), `fleet doctor` found something to mend, \
+or there is a mistake in codefleet |"
     for error in (errors.Invalid, errors.NotFound, errors.Refused, errors.StoreTrouble):
         yield f"| {error.exit_code} | {_sentence(error)} |"
     yield f"| {errors.Workspace.exit_code} | {_sentence(errors.Workspace)} |"
-    yield "| 130 | stopped by Ctrl-C |"
+    yield "| 130 | stopped by Ctrl-C; a runner has kept the work of its agents |"
+    yield "| 141 | nobody reads the output any more |"
+    yield "| 143 | a runner was stopped by SIGTERM, as gently as by Ctrl-C |"
 
 
 def _command(ctx: click.Context) -> Iterator[str]:

@@ -89,6 +89,7 @@ def test_a_list_in_a_variable_is_toml_or_separated_by_commas(home: Path) -> None
         "make lint",
     )
     assert load(home, env={"FLEET_CHECKS": '["a, b"]'}).checks == ("a, b",)
+    assert load(home, env={"FLEET_CHECKS": "make test,"}).checks == ("make test",)
 
 
 def test_an_empty_variable_sets_nothing(home: Path) -> None:
@@ -124,6 +125,18 @@ def test_a_table_that_is_no_table_is_refused(home: Path, name: str) -> None:
 def test_a_value_that_only_toml_knows_is_refused_in_words(home: Path) -> None:
     written(home, "agents = 2026-01-01\n")
     assert refused(home).problem.endswith('not "2026-01-01"')
+
+
+def test_a_command_that_needs_a_shell_is_refused_with_its_line(home: Path) -> None:
+    file = written(home, 'agents = 2\nchecks = ["true && true"]\n')
+    error = refused(home)
+    assert error.problem.startswith(f"{file}, line 2: checks: no shell reads 'true && true'")
+    assert "sh -c" in error.hint
+
+
+def test_options_of_a_coders_own_may_be_anything(home: Path) -> None:
+    written(home, '[coders.other]\nspeed = 3\nargv = ["run"]\n')
+    assert load(home, env={}).coders == {"other": {"speed": 3, "argv": ["run"]}}
 
 
 def test_a_bad_variable_is_refused_by_its_name(home: Path) -> None:
@@ -191,6 +204,17 @@ def test_setting_a_value_makes_the_file_and_an_empty_text_takes_it_out(home: Pat
         ("repos.shop.agents", "1"),
         ("repos.shop.nope", "1"),
         ("landing", "never"),
+        ("lease_s", "0.0001"),
+        ("radar_s", "0"),
+        ("coders.command.argv", "x"),
+        ("coders.command.argv", "[]"),
+        ("coders.claude.args", "--fast"),
+        ("coders.claude.env", "A=1"),
+        ("checks", '["make test && make lint"]'),
+        ("checks", '[""]'),
+        ("repos.shop.checks", "make | tee log"),
+        ("setup", "npm ci > log"),
+        ("setup", "echo 'open"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_not_written(home: Path, key: str, text: str) -> None:

@@ -8,15 +8,29 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_origin
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
+from typing_extensions import TypedDict
 
-from codefleet.domain.errors import BadConfig, FleetError
+from codefleet.domain import command
+from codefleet.domain.errors import BadConfig, FleetError, Invalid
 from codefleet.domain.model import Landing, Noun
 from codefleet.domain.routing import Route
 
 FILE = "fleet.toml"
+
+
+class CoderOptions(TypedDict, total=False):
+    """What the options that coders share must look like; each coder may have more of its own."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic reads it here
+
+    argv: Annotated[list[str], Field(min_length=1)]
+    args: list[str]
+    env: dict[str, str]
+    program: Annotated[str, Field(min_length=1)]
+    account: Annotated[str, Field(min_length=1)]
 
 
 class Config(Noun):
@@ -46,7 +60,7 @@ class Config(Noun):
     )
     longest_rest_s: float = Field(300.0, ge=0, description="The longest rest between attempts.")
     lease_s: float = Field(
-        30.0, gt=0, description="How long a runner may be silent before its work is given away."
+        30.0, ge=2, description="How long a runner may be silent before its work is given away."
     )
     timeout_s: float = Field(3600.0, gt=0, description="The longest that one run may take.")
     quiet_s: float = Field(
@@ -62,7 +76,7 @@ class Config(Noun):
         900.0, gt=0, description="The longest that one check command may take."
     )
     radar_s: float = Field(
-        3.0, gt=0, description="How often agents at work are probed for colliding changes."
+        3.0, ge=0.1, description="How often agents at work are probed for colliding changes."
     )
     landing: Landing = Field(
         Landing.QUEUE,
@@ -87,7 +101,7 @@ class Config(Noun):
     keep_runs_days: float = Field(
         14.0, ge=0, description="Age after which `fleet gc` removes the files of an ended run."
     )
-    coders: dict[str, dict[str, Any]] = Field(
+    coders: dict[str, CoderOptions] = Field(
         {}, description="A table `[coders.NAME]` per agent program: options handed to it."
     )
     repos: dict[str, dict[str, Any]] = Field(
@@ -189,8 +203,9 @@ def value_of(key: str, text: str) -> Any:
     """A value as a human types it: a list may be TOML or separated by commas."""
     kind = Config.model_fields[key].annotation
     if get_origin(kind) is tuple:
-        listed = text.lstrip().startswith("[")
-        return parsed(text) if listed else [item.strip() for item in text.split(",")]
+        if text.lstrip().startswith("["):
+            return parsed(text)
+        return [item.strip() for item in text.split(",") if item.strip()]
     return parsed(text) if kind in (int, float) else text
 
 
@@ -280,6 +295,18 @@ def check(layer: Layer) -> None:
         Config.model_validate(layer.values)
     except ValidationError as wrong:
         raise _explained(layer, wrong) from None
+    _check_commands(layer)
+
+
+def _check_commands(layer: Layer) -> None:
+    setup = layer.values.get("setup")
+    commands = {"checks": layer.values.get("checks", ()), "setup": () if setup is None else [setup]}
+    for key, said in commands.items():
+        try:
+            command.valid(said)
+        except Invalid as wrong:
+            problem = f"{layer.place(key)}: {key}: {wrong.problem}"
+            raise BadConfig(problem, hint=wrong.hint) from None
 
 
 def _explained(layer: Layer, wrong: ValidationError) -> BadConfig:

@@ -20,7 +20,9 @@ def nouns(of: type[Noun] = Noun) -> Iterator[type[Noun]]:
         yield from nouns(noun)
 
 
-NOUNS = sorted(set(nouns()), key=lambda noun: noun.__name__)
+NOUNS = sorted(
+    {noun for noun in nouns() if noun.__module__ == model.__name__}, key=lambda noun: noun.__name__
+)
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis takes naive bounds and adds the zone
 finite = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.none() | st.floats(min_value=0.001, max_value=1e9)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codefleet.domain import scope
-from codefleet.domain.model import Reason, State, Task, TaskId
+from codefleet.domain.model import Agent, Reason, RunnerId, State, Task, TaskId
 from codefleet.domain.scheduling import Hold, Why, decide, hold
 from tests.domain.samples import NOON, a_task
 
@@ -189,6 +189,27 @@ def test_a_collision_says_with_whom_and_where() -> None:
     wider = hold(task, now=NOON, busy=[a_task("x", scope=["src/**"])])
     assert same == Hold(Why.SCOPE, "waits for x to leave src/a.py", ids("x"))
     assert wider == Hold(Why.SCOPE, "waits for x to leave src/a.py meets src/**", ids("x"))
+
+
+def an_agent(name: str, state: str) -> Agent:
+    return Agent(name=name, runner=RunnerId("r1"), host="here", state=state, seen_at=NOON)
+
+
+def test_a_task_for_one_agent_waits_until_that_agent_is_idle() -> None:
+    task = a_task(assignee="agent-7")
+    busy, free = an_agent("agent-7", "working"), an_agent("agent-7", "idle")
+    other = an_agent("agent-1", "idle")
+    assert hold(task, now=NOON, busy=[], agents=[other, busy]) == Hold(
+        Why.ASSIGNED, "waits for agent-7"
+    )
+    assert hold(task, now=NOON, busy=[], agents=[other, free]) is None
+    assert hold(a_task(), now=NOON, busy=[], agents=[]) is None
+
+
+@pytest.mark.parametrize("agents", [[], [an_agent("agent-7", "offline")]])
+def test_a_task_for_an_agent_that_is_not_there_says_so(agents: list[Agent]) -> None:
+    held = hold(a_task(assignee="agent-7"), now=NOON, busy=[], agents=agents)
+    assert held == Hold(Why.ASSIGNED, "waits for agent-7, and no runner has that seat now")
 
 
 def test_the_first_thing_a_human_can_do_is_told_first() -> None:

@@ -161,12 +161,14 @@ BAD_FILES = {
     "f.yaml": ("- title: A\n  description: B", "did you mean prompt?"),
     "g.yaml": ("- title: A\n- title: B\n  priority: 9", "entry 2 (B): priority"),
     "h.yaml": ("- title: A\n- {title: B, needs: [C]}", "entry 2 (B): needs C, which is no task"),
-    "i.yaml": ("- {name: a, title: A, needs: [b]}\n- {name: b, title: B, needs: [a]}", "wait"),
+    "i.yaml": ("- {name: a, title: A, needs: [b]}\n- {name: b, title: B, needs: [a]}", "b -> a"),
     "j.yaml": ("- {name: a, title: A}\n- {name: a, title: B}", "two tasks are named a"),
     "k.yaml": ("- {title: A, not_before: soon}", "entry 1 (A): 'soon' is not a moment"),
     "l.yaml": ("- {title: A, scope: ['../x']}", "not a file scope"),
     "m.yaml": ("", "holds no tasks"),
     "n.yaml": ("- title: !!python/object/apply:os.system [ls]", "not YAML"),
+    "p.yaml": ("- {title: A, coder: nope}", "entry 1 (A): no coder 'nope'"),
+    "q.yaml": ("- {title: A, checks: ['a | b']}", "no shell reads 'a | b'"),
     "o.yaml": ("- title: \x1b[31m", "not YAML"),
 }
 

@@ -29,6 +29,19 @@ def test_init_outside_of_a_repository_says_what_is_missing(cli: Cli) -> None:
     assert "no git repository" in result.err
 
 
+def test_a_bare_repository_is_told_from_none_with_the_way_to_a_clone(
+    cli: Cli, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = tmp_path / "bare.git"
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(bare))
+    monkeypatch.chdir(bare)
+    for command in (("init",), ("add", "A", "--repo", str(bare))):
+        result = cli(*command)
+        assert result.code == 2
+        assert f"{bare} is a bare repository" in result.err
+        assert f"git clone {bare} FOLDER" in result.err
+
+
 def test_init_in_a_subfolder_finds_the_root(
     cli: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,8 +68,8 @@ def test_the_doctor_says_what_to_mend(
     fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FLEET_AGNETS", "3")
-    fleet("config", "set", "coder", "nobody")
-    fleet("config", "set", "coders.command.argv", '["no-such-program-here"]')
+    settings = 'coder = "nobody"\n[coders.command]\nargv = ["no-such-program-here"]\n'
+    (home / "fleet.toml").write_text(settings)
     repo.path.rename(repo.path.with_name("moved"))
     monkeypatch.chdir(home)
     result = fleet("doctor")
@@ -90,6 +103,17 @@ def test_the_doctor_survives_what_is_broken(fleet: Cli, home: Path, file: str) -
     result = fleet("doctor")
     assert result.code == 1
     assert "mend" in result.out
+
+
+def test_the_doctor_tells_of_a_missing_git_beside_all_else(
+    fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "git is not installed" in result.out
+    assert "repo shop" in result.out
+    assert result.err == ""
 
 
 def test_the_doctor_sends_a_newcomer_to_init(cli: Cli) -> None:

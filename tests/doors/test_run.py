@@ -1,11 +1,12 @@
 """`fleet run`, and what can be seen of its work: log, show, diff, inbox, answer, land, gc."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE
 
@@ -140,6 +141,16 @@ def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -
     assert shown(fleet, task)["state"] == "pending"
 
 
+def test_a_runner_whose_words_nobody_reads_still_heeds_a_signal(fleet: Cli) -> None:
+    task = added(fleet, "Hold", "-d", script("say halfway", "wait until go.txt 60"))
+    with runner_at_work("halfway") as runner:
+        assert runner.stderr
+        runner.stderr.close()
+        runner.terminate()
+        assert runner.wait(timeout=60) == 143
+    assert shown(fleet, task)["state"] == "pending"
+
+
 def test_reset_is_refused_while_a_runner_lives(fleet: Cli) -> None:
     task = added(fleet, "Hold", "-d", script("say halfway", "wait until go.txt 60"))
     with runner_at_work("halfway") as runner:
@@ -152,7 +163,27 @@ def test_reset_is_refused_while_a_runner_lives(fleet: Cli) -> None:
     assert shown(fleet, task)["state"] == "pending"
 
 
-def teston_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
+def test_ctrl_c_tells_its_words_inside_the_live_view(fleet: Cli) -> None:
+    added(fleet, "Hold", "-d", script("say halfway", "wait until go.txt 60"))
+    controller, terminal = os.openpty()
+    command = [sys.executable, "-c", START, "run"]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "90"}
+    with subprocess.Popen(command, stdout=terminal, stderr=PIPE, env=env) as runner:
+        os.close(terminal)
+        seen = ""
+        with suppress(OSError):  # the other end is closed
+            while chunk := os.read(controller, 65536):
+                seen += chunk.decode(errors="replace")
+                if "halfway" in seen and "stopping" not in seen:
+                    runner.send_signal(signal.SIGINT)
+        _, err = runner.communicate(timeout=60)
+    os.close(controller)
+    assert runner.returncode == 130
+    assert "stopping gently" in seen
+    assert err == b""  # a word that the view does not know of would push its lines down
+
+
+def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
     first = added(fleet, "First \x1b[31m[bold]", "-d", script("write a.txt hello", "wait 0.5"))
     second = added(fleet, "Second", "--needs", first, "-d", script("write b.txt hello"))
     seen = on_a_terminal("run", "--until-idle", "--agents", "2", TERM="xterm", LINES="30")

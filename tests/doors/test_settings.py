@@ -10,6 +10,12 @@ from tests.doors.conftest import Cli
 from tests.gitrepo import SampleRepo
 
 
+def test_config_alone_explains_itself(cli: Cli) -> None:
+    result = cli("config")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("Usage: fleet config")
+
+
 def test_show_lists_every_setting_with_its_source(
     fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,61 @@ def test_editing_changes_what_was_named_and_nothing_else(fleet: Cli) -> None:
     assert {field: before[field] for field in same} == {field: after[field] for field in same}
 
 
+def test_an_empty_text_takes_a_value_away(fleet: Cli) -> None:
+    values = {
+        "--timeout": "60",
+        "--attempts": "7",
+        "--complexity": "small",
+        "--budget": "2",
+        "--assign": "agent-1",
+        "--coder": "command",
+        "--not-before": "+2h",
+        "--check": "make",
+    }
+    task = added(fleet, "First", *(word for pair in values.items() for word in pair))
+    assert fleet("edit", task, *(word for option in values for word in (option, ""))).code == 0
+    fields = ("timeout_s", "max_attempts", "complexity", "budget", "assignee", "coder")
+    after = shown(fleet, task)
+    assert [after[field] for field in fields] == [None] * len(fields)
+    assert (after["not_before"], after["checks"]) == (None, [])
+
+
+def test_a_part_of_the_budget_is_edited_and_the_other_stays(fleet: Cli) -> None:
+    task = added(fleet, "First", "--budget", "2")
+    assert fleet("edit", task, "--budget-tokens", "1000").code == 0
+    assert shown(fleet, task)["budget"] == {"usd": 2.0, "tokens": 1000}
+    assert fleet("edit", task, "--budget", "5", "--complexity", "xl", "--attempts", "9").code == 0
+    after = shown(fleet, task)
+    assert after["budget"] == {"usd": 5.0, "tokens": 1000}
+    assert (after["complexity"], after["max_attempts"]) == ("xl", 9)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--budget", "0"), ("--timeout", "soon"), ("--attempts", "0"), ("--complexity", "huge")],
+)
+def test_a_bad_edit_is_refused_by_the_name_of_its_option(
+    fleet: Cli, words: tuple[str, str]
+) -> None:
+    result = fleet("edit", added(fleet, "First"), *words)
+    assert result.code == 2
+    assert words[0] in result.err
+
+
+def test_an_edit_to_what_could_never_run_is_refused(fleet: Cli) -> None:
+    task = added(fleet, "First")
+    assert "installed coders" in fleet("edit", task, "--coder", "nope").err
+    assert "sh -c" in fleet("edit", task, "--check", "a && b").err
+    assert "an assignee needs a name" in fleet("edit", task, "--assign", " ").err
+    assert shown(fleet, task)["version"] == 0
+
+
+def test_a_task_for_an_agent_that_is_not_there_waits_and_is_not_ready(fleet: Cli) -> None:
+    added(fleet, "First", "--assign", "nobody")
+    assert "waits for nobody" in fleet("list").out
+    assert json.loads(fleet("ready", "--json").out) == []
+
+
 def test_an_edit_of_nothing_or_into_a_cycle_is_refused(fleet: Cli) -> None:
     first = added(fleet, "First")
     second = added(fleet, "Second", "--needs", first)

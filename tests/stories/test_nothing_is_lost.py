@@ -150,7 +150,7 @@ async def test_collecting_garbage_loses_nothing(
     if end == "cancelled":
         await fleet.cancel(task.id)
     told = [line async for line in collect(Desk(fleet))]
-    assert any(line.startswith("worktree") for line in told) is (end != "asking")
+    assert any(line.text.startswith("worktree") for line in told) is (end != "asking")
     assert_kept(repo)
 
 
@@ -172,7 +172,7 @@ async def test_a_reset_forgets_the_tasks_and_keeps_their_work(
     await add("Work", *WORK, "ask What now?")
     await crew.work()
     told = [line async for line in reset(Desk(fleet))]
-    assert any("archived" in line for line in told)
+    assert any("archived" in line.text for line in told)
     assert await fleet.store.counts() == {}
     assert repo.git("for-each-ref", "--format=%(refname)", "refs/heads/fleet/") == ""
     assert_kept(repo)

@@ -278,7 +278,7 @@ async def test_two_agents_that_change_the_same_lines_are_seen_while_they_work(
     async def seen() -> bool:
         return bool((await fleet.status()).conflicts)
 
-    await crew.until(crew.loop(radar_s=0.05), seen)
+    await crew.until(crew.loop(radar_s=0.1), seen)
     (conflict,) = (await fleet.status()).conflicts
     assert set(conflict.tasks) == {left.id, right.id}
     assert conflict.paths == ("README.md",)

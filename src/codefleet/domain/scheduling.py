@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from codefleet.domain import scope
-from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.model import Agent, State, Task, TaskId
 
 
 class Want(NamedTuple):
@@ -25,6 +25,7 @@ class Why(StrEnum):
     NEEDS = "needs"
     HELD_UP = "held_up"
     TIME = "time"
+    ASSIGNED = "assigned"
     SCOPE = "scope"
     SEAT = "seat"
 
@@ -44,8 +45,12 @@ def hold(
     busy: Iterable[Task],
     unmet: Sequence[Task] = (),
     fleet_paused: bool = False,
+    agents: Sequence[Agent] | None = None,
 ) -> Hold | None:
-    """Why this pending task may not start now, or None when only a free seat is missing."""
+    """Why this pending task may not start now, or None when only a free seat is missing.
+
+    Without `agents`, the caller has seen to it that the task's assignee is free.
+    """
     if task.paused or fleet_paused:
         who = "it" if task.paused else "the whole fleet"
         return Hold(Why.PAUSED, f"{who} is paused")
@@ -54,6 +59,8 @@ def hold(
     if task.not_before and task.not_before > now:
         because = f" ({task.reason})" if task.reason else ""
         return Hold(Why.TIME, f"not before {_clock(task.not_before, now)}{because}")
+    if task.assignee and agents is not None and (held := _waits_for_agent(task.assignee, agents)):
+        return held
     return _collides(task, busy)
 
 
@@ -100,6 +107,14 @@ def _waits_for(unmet: Sequence[Task]) -> Hold:
         return Hold(Why.HELD_UP, f"held up by {_few(who)}", tuple(task.id for task in broken))
     ids = tuple(task.id for task in unmet)
     return Hold(Why.NEEDS, f"waits for {_few(ids)}", ids)
+
+
+def _waits_for_agent(name: str, agents: Iterable[Agent]) -> Hold | None:
+    states = {agent.state for agent in agents if agent.name == name}
+    if "idle" in states:
+        return None
+    absent = "" if "working" in states else ", and no runner has that seat now"
+    return Hold(Why.ASSIGNED, f"waits for {name}{absent}")
 
 
 def _few(names: Sequence[str]) -> str:

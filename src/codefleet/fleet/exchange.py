@@ -1,11 +1,26 @@
 """Moving a whole fleet: everything out as JSON lines, back in, or forgotten."""
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.events import event
+from codefleet.domain.lifecycle import Verb, end, move
+from codefleet.domain.model import Event, Outcome, Reason, Run, State, Task
 from codefleet.fleet.core import Core
+
+IMPORTED = "imported"
+
+
+class Row(NamedTuple):
+    """One line of an export: the kind of a noun, and the noun as JSON has it."""
+
+    kind: str
+    body: Any
 
 
 class Exchange(Core):
@@ -15,28 +30,70 @@ class Exchange(Core):
             yield f'{{"kind":"{kind}","body":{body}}}'
 
     async def load(self, lines: Iterable[str]) -> int:
-        """Take an export into an empty fleet, all or none; returns how many lines it held."""
+        """Take an export into an empty fleet, all or none; returns how many lines it held.
+
+        What ran when the export was made does not run here: its agents and folders are elsewhere.
+        """
         rows = [_row(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-        await self.store.load(rows)
+        still = [*_at_rest(rows, await self.store.now())]
+        await self.store.load([(row.kind, json.dumps(row.body)) for row in still])
         return len(rows)
 
-    async def forget(self) -> None:
-        """Forget every task, run and event; refused while a runner lives."""
-        now = await self.store.now()
-        living = [r for r in await self.store.runners() if now - r.seen_at <= self.lease]
+    async def refuse_while_alive(self, dead: Collection[str]) -> None:
+        """Refuse while there is any runner but these, of which the caller knows the end."""
+        living = [runner for runner in await self.store.runners() if runner.id not in dead]
         if living:
             raise Refused(
                 f"a runner lives on {living[0].host} (pid {living[0].pid})",
                 hint="stop it first: Ctrl-C where `fleet run` runs",
             )
-        await self.store.erase(event("fleet.reset", now))
+
+    async def forget(self, dead: Collection[str]) -> None:
+        """Forget every task, run and event; refused while a runner lives that is not `dead`."""
+        await self.refuse_while_alive(dead)
+        await self.store.erase(event("fleet.reset", await self.store.now()))
 
 
-def _row(number: int, line: str) -> tuple[str, str]:
+def _row(number: int, line: str) -> Row:
     try:
         row = json.loads(line)
-        return str(row["kind"]), json.dumps(row["body"])
+        return Row(str(row["kind"]), row["body"])
     except (ValueError, TypeError, KeyError):
         raise Invalid(
             f"line {number} is not a line of an export", hint="`fleet export` writes such files"
         ) from None
+
+
+def _at_rest(rows: Sequence[Row], now: datetime) -> Iterator[Row]:
+    """The same rows with every live run ended and every running task pending, and what to log."""
+    told: list[Event] = []
+    for row in rows:
+        try:
+            yield _stilled(row, now, told)
+        except ValidationError:
+            yield row  # the store refuses it and names its line
+    last = max((_seq(row) for row in rows), default=0)
+    for seq, each in enumerate(told, start=last + 1):
+        yield Row("event", each.evolve(seq=seq).model_dump(mode="json"))
+
+
+def _stilled(row: Row, now: datetime, told: list[Event]) -> Row:
+    match row:
+        case Row("run", dict(body)) if body.get("outcome") is None:
+            run = Run.model_validate_json(json.dumps(row.body))
+            ended = end(run, Outcome.FAILED, now, Reason.CRASHED, IMPORTED)
+            told.append(event("run.failed", now, IMPORTED, run=run, reason=Reason.CRASHED))
+            return Row("run", ended.model_dump(mode="json"))
+        case Row("task", {"state": State.RUNNING.value} | {"landing": True}):
+            task = Task.model_validate_json(json.dumps(row.body)).evolve(landing=False)
+            if task.state is State.RUNNING:
+                task = move(task, Verb.RELEASE, fence=task.fence + 1, updated_at=now)
+            return Row("task", task.model_dump(mode="json"))
+    return row
+
+
+def _seq(row: Row) -> int:
+    match row:
+        case Row("event", {"seq": int(seq)}):
+            return seq
+    return 0

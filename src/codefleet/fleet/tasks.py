@@ -6,14 +6,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from codefleet.domain import graph, scheduling, scope
+from codefleet.domain import command, graph, scheduling, scope
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Draft, Run, State, Task, TaskId
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.similarity import similar
-from codefleet.fleet.core import UNFINISHED, Core
+from codefleet.fleet.agents import Agents
+from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery, Write
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
@@ -21,11 +22,12 @@ ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Draft.model_fields) - {"name", "repo"}
 
 
-class Tasks(Core):
+class Tasks(Agents):
     async def add(self, drafts: Sequence[Draft]) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call."""
         if not drafts:
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
+        graph.order({draft.name: draft.needs for draft in drafts if draft.name})
         now = await self.store.now()
         named = _names(drafts)
         ids = [named.get(draft.name or "", _new_id()) for draft in drafts]
@@ -33,7 +35,6 @@ class Tasks(Core):
             await self._task(draft, task_id, named, now)
             for draft, task_id in zip(drafts, ids, strict=True)
         ]
-        graph.order({task.id: task.needs for task in tasks})
         await self.store.write(
             Write(tasks=tasks, events=[event("task.added", now, t.title, task=t) for t in tasks])
         )
@@ -55,7 +56,7 @@ class Tasks(Core):
             edited = _checked(
                 Task, {**task.model_dump(), **changes, "version": task.version + 1}
             ).evolve(updated_at=now)
-            scope.valid(edited.scope)
+            _refuse_unusable(edited)
             needs = [await self._need(need, {}) for need in edited.needs]
             edited = edited.evolve(needs=tuple(sorted(needs)))
             return Write(
@@ -109,10 +110,16 @@ class Tasks(Core):
             if task.state is State.RUNNING or task.approved
         ]
         paused = "paused" in await self.store.settings()
+        agents = await self.agents() if any(task.assignee for task in pending) else ()
         free = Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
         return {
             task.id: scheduling.hold(
-                task, now=now, busy=busy, unmet=unmet.get(task.id, ()), fleet_paused=paused
+                task,
+                now=now,
+                busy=busy,
+                unmet=unmet.get(task.id, ()),
+                fleet_paused=paused,
+                agents=agents,
             )
             or free
             for task in pending
@@ -146,7 +153,7 @@ class Tasks(Core):
     async def _task(
         self, draft: Draft, task_id: TaskId, named: Mapping[str, TaskId], now: datetime
     ) -> Task:
-        scope.valid(draft.scope)
+        _refuse_unusable(draft)
         needs = [await self._need(need, named) for need in draft.needs]
         fields = draft.model_dump() | {
             "id": task_id,
@@ -205,6 +212,14 @@ def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:
         if draft.name:
             named[draft.name] = _new_id()
     return named
+
+
+def _refuse_unusable(draft: Draft) -> None:
+    """Refuse now what would otherwise cost a run, or never start one."""
+    scope.valid(draft.scope)
+    command.valid(draft.checks)
+    if draft.assignee is not None and not draft.assignee.strip():
+        raise Invalid("an assignee needs a name", hint="`fleet status` shows the agents")
 
 
 def _checked(kind: type[Task], fields: Mapping[str, Any]) -> Task:

@@ -2,26 +2,42 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Sequence
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
-from codefleet.domain.model import Repo, RunId, State, Task, TaskId
+from codefleet.domain.errors import Workspace
+from codefleet.domain.model import Repo, RunId, Runner, State, Task, TaskId
 from codefleet.ports import TaskQuery
+from codefleet.runner import custody
+from codefleet.runner.custody import Kept, Process
 from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git
-from codefleet.runner.salvage import drop_branch
+from codefleet.runner.salvage import archive, drop_branch
 from codefleet.runner.workplace import Workplace, task_of_branch
+from codefleet.runner.worktree import Slot
 
 FLEET_BRANCHES = "refs/heads/fleet/"
 
 
-async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[str]:
+class Told(NamedTuple):
+    """What became of one thing; not `gone` means that it had to stay, and why."""
+
+    text: str
+    gone: bool = True
+
+
+async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
     """Remove idle worktrees, branches of finished tasks and files of old runs; tell each."""
     for repo in await desk.repos():
-        async for told in _worktrees(desk, repo, dry_run=dry_run):
+        place = Workplace(desk, repo)
+        busy = await place.in_use()
+        idle = [slot for slot in await place.pool.slots() if slot.path not in busy]
+        async for told in _worktrees(place, idle, dry_run=dry_run):
             yield told
-        async for told in _branches(desk, repo, dry_run=dry_run):
+        async for told in _branches(desk, repo, idle, dry_run=dry_run):
             yield told
     async for told in _run_folders(desk, dry_run=dry_run):
         yield told
@@ -40,40 +56,100 @@ async def trim(desk: Desk) -> None:
                 await place.pool.remove(path)
 
 
-async def reset(desk: Desk) -> AsyncIterator[str]:
-    """Archive every branch of the fleet, remove its worktrees, then forget all tasks."""
-    repos = await desk.repos()
-    await desk.fleet.forget()
-    for repo in repos:
+async def reset(desk: Desk) -> AsyncIterator[Told]:
+    """Save and archive all work of the fleet, then forget every task.
+
+    The forgetting comes last: whatever goes wrong before it, the tasks are still there.
+    """
+    dead = await _dead_runners(desk)
+    await desk.fleet.refuse_while_alive(dead)
+    async for told in _end_agents(desk):
+        yield told
+    for repo in await desk.repos():
         place = Workplace(desk, repo)
         for slot in await place.pool.slots():
             await place.pool.remove(slot.path)
         for branch in await _fleet_branches(repo):
-            kept = await drop_branch(Path(repo.path), branch, repo.trunk, branch)
-            yield f"archived {branch} as {kept}" if kept else f"dropped {branch}: it has landed"
+            yield await _put_away(repo, branch)
+    await desk.fleet.forget(dead)
 
 
-async def _worktrees(desk: Desk, repo: Repo, *, dry_run: bool) -> AsyncIterator[str]:
-    place = Workplace(desk, repo)
-    busy = await place.in_use()
-    for slot in await place.pool.slots():
-        if slot.path not in busy:
+async def _dead_runners(desk: Desk) -> set[str]:
+    now = await desk.fleet.store.now()
+    oldest = now - desk.fleet.lease
+    return {r.id for r in await desk.fleet.store.runners() if not _is_alive(r, oldest)}
+
+
+def _is_alive(runner: Runner, oldest: datetime) -> bool:
+    """On this machine the process itself tells; of another, only the heartbeat is seen."""
+    if runner.host == socket.gethostname():
+        return Process(runner.pid, int(runner.pid_started)).is_alive
+    return runner.seen_at >= oldest
+
+
+async def _end_agents(desk: Desk) -> AsyncIterator[Told]:
+    """End what a killed runner left at work here; each agent has its time to end by itself."""
+    here = socket.gethostname()
+    live = [run for run in await desk.fleet.store.runs(live=True) if run.host == here]
+    working: dict[RunId, Kept] = {}
+    for run in live:
+        kept = await custody.adopt(desk.places.run(run))
+        if kept and kept.keeper.is_alive:
+            kept.stop()
+            working[run.id] = kept
+    for run in live:
+        if run.id in working:
+            await working[run.id].ended()
+            yield Told(f"ended {run.agent}, which worked on {run.task}")
+        await asyncio.to_thread(custody.sweep, run.id)  # also checks that outlived their runner
+
+
+async def _put_away(repo: Repo, branch: str) -> Told:
+    """Archive a branch and delete it; one that git will not delete is archived and stays."""
+    folder = Path(repo.path)
+    try:
+        kept = await drop_branch(folder, branch, repo.trunk, branch)
+    except Workspace as trouble:
+        tip = await Git(folder)("rev-parse", f"refs/heads/{branch}^{{commit}}")
+        kept = await archive(folder, branch, tip)
+        return Told(f"archived as {kept}, but not deleted: {trouble.problem}", gone=False)
+    return Told(f"archived {branch} as {kept}" if kept else f"dropped {branch}: it has landed")
+
+
+async def _worktrees(
+    place: Workplace, idle: Sequence[Slot], *, dry_run: bool
+) -> AsyncIterator[Told]:
+    for slot in idle:
+        try:
             if not dry_run:
                 await place.pool.remove(slot.path)
-            yield f"worktree {slot.path}"
+            yield Told(f"worktree {slot.path}")
+        except Workspace as trouble:
+            yield _stays(f"worktree {slot.path}", trouble.problem)
 
 
-async def _branches(desk: Desk, repo: Repo, *, dry_run: bool) -> AsyncIterator[str]:
+async def _branches(
+    desk: Desk, repo: Repo, idle: Sequence[Slot], *, dry_run: bool
+) -> AsyncIterator[Told]:
     """Branches of completed and cancelled tasks; where landing is off, the branch is the result."""
+    going = {slot.path for slot in idle}
     for branch in await _fleet_branches(repo):
         task = await _task(desk, task_of_branch(branch))
         if task is None or not _is_done_with(task):
             continue
-        kept = None if dry_run else await drop_branch(Path(repo.path), branch, repo.trunk, task.id)
-        yield f"branch {branch}" + (f", kept as {kept}" if kept else "")
+        where = (await _checked_out(repo)).get(branch)
+        if where and where not in going:
+            yield _stays(f"branch {branch}", f"it is checked out in {where}")
+            continue
+        try:
+            folder = Path(repo.path)
+            kept = None if dry_run else await drop_branch(folder, branch, repo.trunk, task.id)
+            yield Told(f"branch {branch}" + (f", kept as {kept}" if kept else ""))
+        except Workspace as trouble:
+            yield _stays(f"branch {branch}", trouble.problem)
 
 
-async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[str]:
+async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[Told]:
     now = await desk.fleet.store.now()
     oldest = now - timedelta(days=desk.fleet.config.keep_runs_days)
     folders = desk.places.home / "runs"
@@ -82,14 +158,35 @@ async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[str]:
         ended = found[0].ended_at if found else _last_change(folder)
         if ended is None or ended > oldest:
             continue
-        if not dry_run:
-            await asyncio.to_thread(shutil.rmtree, folder)
-        yield f"files of run {folder.name}"
+        try:
+            if not dry_run:
+                await asyncio.to_thread(shutil.rmtree, folder)
+            yield Told(f"files of run {folder.name}")
+        except OSError as trouble:
+            yield _stays(f"files of run {folder.name}", str(trouble))
+
+
+def _stays(what: str, why: str) -> Told:
+    return Told(f"{what} stays: {why}", gone=False)
 
 
 async def _fleet_branches(repo: Repo) -> Sequence[str]:
     listed = await Git(Path(repo.path))("for-each-ref", "--format=%(refname)", FLEET_BRANCHES)
     return [ref.removeprefix("refs/heads/") for ref in listed.splitlines()]
+
+
+async def _checked_out(repo: Repo) -> Mapping[str, Path]:
+    """The branches that are checked out somewhere, and where."""
+    listing = await Git(Path(repo.path))("worktree", "list", "--porcelain", "-z")
+    entries = (
+        dict(line.partition(" ")[::2] for line in entry.split("\0"))
+        for entry in listing.split("\0\0")
+    )
+    return {
+        entry["branch"].removeprefix("refs/heads/"): Path(entry["worktree"])
+        for entry in entries
+        if "branch" in entry
+    }
 
 
 async def _task(desk: Desk, task_id: TaskId | None) -> Task | None:

@@ -29,7 +29,14 @@ async def find(path: Path) -> Path:
         raise Invalid(
             f"{path} is not in a git repository", hint="go into one, or make one: git init"
         )
-    return Path(listed.out.split("\0", 1)[0].removeprefix("worktree "))
+    first, *facts = listed.out.split("\0\0", 1)[0].split("\0")
+    root = Path(first.removeprefix("worktree "))
+    if "bare" in facts:
+        raise Invalid(
+            f"{root} is a bare repository: there is no checkout to work from",
+            hint=f"make a clone and go there: git clone {root} FOLDER",
+        )
+    return root
 
 
 async def _trunk(git: Git, wanted: str | None) -> str:

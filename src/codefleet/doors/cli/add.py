@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from codefleet.domain.errors import Invalid, NotFound
 from codefleet.domain.model import Budget, Draft, Repo, Task
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, complete_task, json_option, say
+from codefleet.doors.cli.call import call, coder_exists, complete_task, json_option, say
 from codefleet.doors.cli.drafts import entry_name, read_drafts, read_text
+from codefleet.doors.cli.kinds import amount, size, whole_number
 from codefleet.doors.cli.moment import moment
 from codefleet.doors.cli.place import known_repo, repo_here
 from codefleet.doors.cli.text import clean
@@ -37,15 +38,21 @@ COMPARED = 20
     help="A task that must complete first; repeatable.",
 )
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="Must succeed; repeatable.")
-@click.option("--complexity", metavar="SIZE", help="trivial, small, medium, large or xl.")
+@click.option(
+    "--complexity", type=size, metavar="SIZE", help="trivial, small, medium, large or xl."
+)
 @click.option("--coder", help="The agent program.")
 @click.option("--model", help="The model it uses.")
 @click.option("--repo", metavar="PATH|NAME", help="Where to work, if not in the repository here.")
-@click.option("--budget", type=float, metavar="USD", help="What it may cost.")
-@click.option("--budget-tokens", type=int, metavar="N", help="How many tokens it may use.")
+@click.option("--budget", type=amount, metavar="USD", help="What it may cost.")
+@click.option("--budget-tokens", type=whole_number, metavar="N", help="How many tokens it may use.")
 @click.option("--not-before", metavar="TIME", help="'2026-11-16 09:00', or +2h from now.")
-@click.option("--attempts", "max_attempts", type=int, help="How often to try.")
-@click.option("--timeout", "timeout_s", type=float, metavar="S", help="The longest a run may take.")
+@click.option(
+    "--attempts", "max_attempts", type=whole_number, metavar="N", help="How often to try."
+)
+@click.option(
+    "--timeout", "timeout_s", type=amount, metavar="S", help="The longest a run may take."
+)
 @click.option("--assign", "assignee", metavar="AGENT", help="Only this agent may take it.")
 @click.option("--file", "source", metavar="FILE|-", help="Tasks from YAML or JSON, all or none.")
 @click.option("--strict", is_flag=True, help="Refuse a scope that matches no file.")
@@ -91,6 +98,8 @@ def add(
 def _draft(title: str | None, said: dict[str, Any]) -> Draft:
     """Words -> a draft."""
     text = said.pop("description")
+    if said["coder"] is not None:
+        coder_exists(said["coder"])
     usd, tokens = said.pop("budget"), said.pop("budget_tokens")
     later = said.pop("not_before")
     fields = {name: value for name, value in said.items() if value not in (None, ())}
@@ -158,11 +167,9 @@ def _matches_nothing(glob: str, repo: str, strict: bool) -> None:
 async def _files(repo: Repo) -> list[str]:
     from codefleet.runner.git import Git
 
-    git = Git(Path(repo.path))
-    listed = await git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if listed.code:  # a bare repository has no files outside its commits
-        listed = await git.run("ls-tree", "-r", "-z", "--name-only", repo.trunk)
-    return [path for path in listed.out.split("\0") if path]
+    options = ("-z", "--cached", "--others", "--exclude-standard")
+    listed = await Git(Path(repo.path))("ls-files", *options)
+    return [path for path in listed.split("\0") if path]
 
 
 async def _point_out_similar(fleet: "Fleet", drafts: Sequence[Draft]) -> None:

@@ -152,8 +152,14 @@ def _repo(repo: Repo) -> Finding:
         load(home(), repo=folder, repo_name=repo.name, env=os.environ)
     except FleetError as wrong:
         return Finding(wrong.problem, wrong.hint)
+    what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
+    return Finding(what, "" if _has_trunk(repo) else f"there is no branch {repo.trunk}; make it")
+
+
+def _has_trunk(repo: Repo) -> bool:
     ref = f"refs/heads/{repo.trunk}"
     asked = ["git", "-C", repo.path, "rev-parse", "--verify", "--quiet", ref]
-    there = subprocess.run(asked, capture_output=True).returncode == 0
-    what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
-    return Finding(what, "" if there else f"there is no branch {repo.trunk}; make it")
+    try:
+        return subprocess.run(asked, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return True  # without git nobody knows, and that git is missing is told already

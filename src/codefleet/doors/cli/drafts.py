@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from codefleet.config import nearest
 from codefleet.domain.errors import FleetError, Invalid
 from codefleet.domain.model import Draft
+from codefleet.doors.cli.call import coder_exists
 from codefleet.doors.cli.moment import moment
 from codefleet.fleet.tasks import invalid
 
@@ -91,11 +92,14 @@ def _draft(number: int, entry: object) -> Draft:
             hint=f"did you mean {meant}?" if meant else f"fields are {', '.join(FIELDS)}",
         )
     try:
-        return Draft.model_validate({**entry, "not_before": _moment(entry.get("not_before"))})
+        draft = Draft.model_validate({**entry, "not_before": _moment(entry.get("not_before"))})
+        if draft.coder is not None:
+            coder_exists(draft.coder)
     except ValidationError as wrong:
         raise _of_entry(name, invalid(wrong)) from None
     except FleetError as wrong:
         raise _of_entry(name, wrong) from None
+    return draft
 
 
 def _moment(said: object) -> object:

@@ -1,14 +1,22 @@
 """Edit what a task says."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from codefleet.domain.errors import Invalid
-from codefleet.doors.cli.call import call, json_option, task_argument
+from codefleet.domain.model import Budget, Task
+from codefleet.doors.cli.call import call, coder_exists, json_option, task_argument
 from codefleet.doors.cli.drafts import read_text
+from codefleet.doors.cli.kinds import amount, or_nothing, size, whole_number
 from codefleet.doors.cli.moment import moment
 from codefleet.doors.cli.moves import moved
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
+
+BUDGET = {"budget": "usd", "budget_tokens": "tokens"}
+"""The options that make up the budget, and what each is called in it."""
 
 
 @click.command()
@@ -20,22 +28,56 @@ from codefleet.doors.cli.moves import moved
 @click.option("--scope", multiple=True, metavar="GLOB", help="All its scope; repeatable.")
 @click.option("--needs", multiple=True, metavar="TASK", help="All it needs; repeatable.")
 @click.option("--check", "checks", multiple=True, metavar="CMD", help="All its checks; repeatable.")
+@click.option(
+    "--complexity",
+    type=or_nothing(size),
+    metavar="SIZE",
+    help="trivial, small, medium, large or xl.",
+)
 @click.option("--coder", help="The agent program.")
 @click.option("--model", help="The model it uses.")
+@click.option("--budget", type=or_nothing(amount), metavar="USD", help="What it may cost in all.")
+@click.option(
+    "--budget-tokens",
+    type=or_nothing(whole_number),
+    metavar="N",
+    help="How many tokens in all.",
+)
 @click.option("--not-before", metavar="TIME", help="'2026-11-16 09:00', or +2h from now.")
-@click.option("--attempts", "max_attempts", type=int, help="How often to try.")
-@click.option("--timeout", "timeout_s", type=float, metavar="S", help="The longest a run may take.")
+@click.option(
+    "--attempts",
+    "max_attempts",
+    type=or_nothing(whole_number),
+    metavar="N",
+    help="How often to try.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=or_nothing(amount),
+    metavar="S",
+    help="The longest a run may take.",
+)
 @click.option("--assign", "assignee", metavar="AGENT", help="Only this agent may take it.")
 @json_option
 def edit(task: str, as_json: bool, **said: Any) -> None:
     """Change what a task says; a running agent sees it at its next run.
 
-    A repeatable option replaces the whole list; an empty text ('') takes the value away.
+    A repeatable option replaces the whole list. An empty text ('') takes a value away; only title
+    and priority are always there.
     """
-    changes = {field: _value(field, v) for field, v in said.items() if v not in (None, ())}
-    if not changes:
+    given = {option: value for option, value in said.items() if value not in (None, ())}
+    if not given:
         raise Invalid("there is nothing to change", hint=f"fleet edit {task} --priority 5")
-    moved(call(lambda fleet: fleet.edit(task, **changes)), "is edited", as_json)
+    changes = {field: _value(field, v) for field, v in given.items() if field not in BUDGET}
+    budget = {BUDGET[option]: v or None for option, v in given.items() if option in BUDGET}
+
+    async def change(fleet: "Fleet") -> Task:
+        if budget:
+            changes["budget"] = _budget(await fleet.get(task), budget)
+        return await fleet.edit(task, **changes)
+
+    moved(call(change), "is edited", as_json)
 
 
 def _value(field: str, said: Any) -> Any:
@@ -45,4 +87,12 @@ def _value(field: str, said: Any) -> Any:
         return read_text("-") if said == "-" else said
     if field == "not_before" and said:
         return moment(said)
+    if field == "coder" and said:
+        coder_exists(said)
     return said if said != "" or field == "title" else None
+
+
+def _budget(task: Task, changes: dict[str, Any]) -> Budget | None:
+    """The task's budget with these parts changed; the part that was not named stays."""
+    changed = (task.budget or Budget()).evolve(**changes)
+    return changed if changed.usd or changed.tokens else None

@@ -11,11 +11,12 @@ from codefleet.config_file import sample
 from codefleet.domain.errors import Refused, Workspace
 from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, say
-from codefleet.doors.cli.place import known_repo, repo_here
+from codefleet.doors.cli.place import bare_here, known_repo, repo_here
 from codefleet.doors.cli.text import clean, count
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
+    from codefleet.runner.collector import Told
 
 
 @click.command()
@@ -27,7 +28,7 @@ def init() -> None:
     folder = home()
     settings_new = _write_settings(folder)
     store_new = not any(folder.glob("*.db"))
-    here = repo_here()
+    here = repo_here() or bare_here()
     repo = call(lambda fleet: _register(fleet, here), create=True)
     say(f"{'made' if store_new else 'found'} the fleet's home {folder}")
     say(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}")
@@ -59,7 +60,11 @@ def gc(dry_run: bool) -> None:
 @click.command()
 @click.option("--yes", is_flag=True, help="Yes, forget every task.")
 def reset(yes: bool) -> None:
-    """Forget every task, run and event; all branches of the fleet are archived first."""
+    """Forget every task, run and event; all branches of the fleet are archived first.
+
+    Agents that a killed runner left at work are ended and their work is saved. A branch that you
+    have checked out is archived and stays.
+    """
     if not yes:
         raise Refused(
             "this forgets every task of the fleet",
@@ -76,12 +81,13 @@ def reset(yes: bool) -> None:
     say("the fleet is empty")
 
 
-async def _tell_each(told: AsyncIterator[str]) -> int:
-    number = 0
-    async for line in told:
-        click.echo(clean(line))
-        number += 1
-    return number
+async def _tell_each(news: "AsyncIterator[Told]") -> int:
+    """Say what went, and on stderr what had to stay; returns how many things went."""
+    gone = 0
+    async for told in news:
+        click.echo(clean(told.text), err=not told.gone)
+        gone += told.gone
+    return gone
 
 
 def _write_settings(folder: Path) -> bool:

@@ -39,6 +39,9 @@ class LiveView:
         finally:
             self._live.stop()  # whatever happens, the user's cursor comes back
 
+    def tell(self, words: str) -> None:
+        self._live.console.print(Text(words))  # above the frame, which rich then knows to repaint
+
     async def _draw(self) -> None:
         now = await self._fleet.status()
         news = await self._fleet.store.events(kinds=TOLD, limit=NEWS_SHOWN, newest=True)

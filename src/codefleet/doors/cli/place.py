@@ -15,6 +15,13 @@ def repo_here() -> Path | None:
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 
+def bare_here() -> Path | None:
+    """The folder that we stand in, if it looks like a repository without a checkout."""
+    folder = Path.cwd()
+    is_bare = all((folder / name).exists() for name in ("HEAD", "objects", "refs"))
+    return folder if is_bare else None
+
+
 async def known_repo(fleet: Fleet, folder: Path) -> Repo:
     """The repo of the fleet that holds this folder; a new one is made known."""
     root = await find(folder)

@@ -2,11 +2,12 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.doors.cli.call import call, home, say
+from codefleet.doors.cli.call import call, coder_exists, home, say
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -23,6 +24,8 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
     Ctrl-C stops gently: agents are asked to end and their work is kept. Ctrl-C again stops at once.
     With --until-idle the exit code is 1 when a task failed for good.
     """
+    if coder is not None:
+        coder_exists(coder)
 
     async def work(fleet: "Fleet") -> int:
         from codefleet.doors.cli.watch import watching
@@ -31,9 +34,9 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
 
         flags = {"agents": agents, "coder": coder}
         loop = Loop(Desk(fleet, flags), agents=agents, coder=coder, until_idle=until_idle)
-        stopped = _heed_signals(loop)
         began = await fleet.store.last_seq()
-        async with watching(home()):
+        async with watching(home()) as view:
+            stopped = _heed_signals(loop, view.tell)
             await loop.run()
         failed = len(await fleet.store.events(after=began, kinds=["task.failed"]))
         if failed:
@@ -43,15 +46,15 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
     click.get_current_context().exit(call(work))
 
 
-def _heed_signals(loop: "Loop") -> list[int]:
+def _heed_signals(loop: "Loop", tell: Callable[[str], None]) -> list[int]:
     """The first signal stops the runner gently, the next one firmly; returns those that came."""
     came: list[int] = []
 
     def stop(number: int) -> None:
         came.append(number)
+        loop.stop(firm=len(came) > 1)  # before the words: nobody may be there to read them
         if len(came) == 1:
-            say("stopping gently; once more stops at once")
-        loop.stop(firm=len(came) > 1)
+            tell("stopping gently; once more stops at once")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop, number)

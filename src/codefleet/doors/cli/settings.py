@@ -9,14 +9,17 @@ from codefleet.config import FILE, KEYS, Config, load, toml
 from codefleet.config_file import set_value
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, home, json_option, say
+from codefleet.doors.cli.call import call, coder_exists, home, json_option, say
 from codefleet.doors.cli.place import repo_here
 from codefleet.doors.cli.text import clean, table
 
 
-@click.group()
-def config() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def config(ctx: click.Context) -> None:
     """Show or change settings."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @config.command("show")
@@ -48,6 +51,8 @@ def set_(key: str, value: str, in_repo: bool) -> None:
     folder = repo_here() if in_repo else home()
     if folder is None:
         raise NotFound("there is no repository here", hint="go into one, or leave out --repo")
+    if value and (key == "coder" or (key.startswith("repos.") and key.endswith(".coder"))):
+        coder_exists(value)
     set_value(folder / FILE, key, value, in_repo=in_repo)
     say(f"{key} is {'set' if value else 'taken out'} in {folder / FILE}")
     _warn_of_stronger(key, load(home(), repo=repo_here(), env=os.environ))

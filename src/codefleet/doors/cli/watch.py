@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from codefleet.doors.cli import show
+from codefleet.doors.cli.call import say
 from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
 
@@ -17,21 +18,26 @@ TOO_MUCH = frozenset(
 
 
 class View(Protocol):
-    """Something that shows a fleet until it is cancelled, and then once more."""
+    """Something that shows a fleet until it is cancelled, and then once more.
+
+    Other words for the human go through `tell`, so that they do not disturb what is shown.
+    """
 
     async def follow(self) -> None: ...
 
     async def finish(self) -> None: ...
 
+    def tell(self, words: str) -> None: ...
+
 
 @asynccontextmanager
-async def watching(home: Path) -> AsyncIterator[None]:
+async def watching(home: Path) -> AsyncIterator[View]:
     """Show what happens while the body works, from a connection of its own."""
     async with open_fleet(home) as fleet:
         view = await _view(fleet)
         showing = asyncio.create_task(view.follow())
         try:
-            yield
+            yield view
         finally:
             showing.cancel()
             await asyncio.gather(showing, return_exceptions=True)
@@ -64,3 +70,6 @@ class Lines:
                 self._seen = event.seq
                 if event.kind not in TOO_MUCH:
                     show.event(event)
+
+    def tell(self, words: str) -> None:
+        say(words)

@@ -1,0 +1,45 @@
+"""Kinds of values that options take; click refuses a bad one by the name of its option."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from codefleet.domain.model import Complexity
+
+SIZES = tuple(size.value for size in Complexity)
+
+
+def amount(text: str) -> float:
+    """A number above zero that has an end."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < math.inf:
+        raise click.BadParameter(f"{text!r} is not a number greater than 0.")
+    return found
+
+
+def whole_number(text: str) -> int:
+    """A whole number above zero."""
+    try:
+        found = int(text)
+    except ValueError:
+        found = 0
+    if found < 1:
+        raise click.BadParameter(f"{text!r} is not a whole number greater than 0.")
+    return found
+
+
+def size(text: str) -> str:
+    """How hard a task is thought to be."""
+    if text not in SIZES:
+        raise click.BadParameter(f"{text!r} is not one of {', '.join(SIZES)}.")
+    return text
+
+
+def or_nothing(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A value of this kind, or an empty text to take it away."""
+    return lambda text: kind(text) if text else text
