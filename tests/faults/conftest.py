@@ -17,7 +17,7 @@ from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 
 BOUND_S = 240.0
-SETTINGS = 'rest_s = 0.0\ngrace_s = 2.0\ndurability = "normal"\n'
+SETTINGS = 'attempts = 10\nrest_s = 0.0\ngrace_s = 2.0\ndurability = "normal"\n'
 
 
 @pytest.fixture

@@ -584,3 +584,13 @@ async def test_killed_at_any_moment_the_pool_goes_on_and_no_work_is_lost(
     assert [file for file in written if repo.saved(file) != {"work"}] == []
     assert repo.git("worktree", "list", "--porcelain").count("worktree ") == 1
     assert [*(tmp_path / "pool").iterdir()] == []
+
+
+async def test_a_lock_that_a_killed_git_left_on_a_new_branch_is_no_obstacle(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo")
+    lock = repo.path / ".git/refs/heads/fleet/a-b.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    pool = Pool(repo.path, tmp_path / "pool", tmp_path / "lock")
+    path = await pool.take("fleet/a-b", repo.sha("main"), in_use=nobody)
+    assert repo.git("symbolic-ref", "--short", "HEAD", at=path) == "fleet/a-b"
