@@ -217,7 +217,7 @@ async def test_a_branch_that_cannot_be_deleted_is_an_error_and_stays_archived(
     repo.git("checkout", "--quiet", "-b", "fleet/k3")
     tip = repo.commit("unlanded")
     repo.git("checkout", "--quiet", "main")
-    (repo.path / ".git" / "refs" / "heads" / "fleet" / "k3.lock").touch()
+    (repo.path / ".git" / "refs" / "heads" / "fleet" / "k3.lock").mkdir()
     with pytest.raises(Workspace, match="cannot delete fleet/k3"):
         await drop_branch(repo.path, "fleet/k3", "main", "k3")
     assert repo.sha("fleet/k3") == repo.sha("refs/fleet/archive/k3") == tip

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner.git import Git
-from codefleet.runner.locks import drop_stale
+from codefleet.runner.git import Git, failed
+from codefleet.runner.locks import common_dir, drop_stale
 
+TRIES = 3
+OURS = "refs/heads/fleet/"
 ARCHIVE = "refs/fleet/archive/"
 NOBODY = {
     "GIT_AUTHOR_NAME": "codefleet",
@@ -75,7 +78,7 @@ async def bring_home(worktree: Path, branch: str) -> bool:
     tip, head = await commit_at(git, ref), await commit_at(git, "HEAD")
     if tip is None or head is None or not await _is_ancestor(git, tip, head):
         return False
-    await git("update-ref", "-m", "fleet: bring home", ref, head, tip)
+    await set_branch(git, ref, "-m", "fleet: bring home", ref, head, tip)
     await git("symbolic-ref", "-m", "fleet: bring home", "HEAD", ref)
     return True
 
@@ -97,7 +100,7 @@ async def take_home(worktree: Path, branch: str, base: str, name: str) -> str | 
         )
     old = await commit_at(git, ref)
     kept = await archive(worktree, name, old) if old else None
-    await git("update-ref", "-m", "fleet: take home", ref, head, old or "")
+    await set_branch(git, ref, "-m", "fleet: take home", ref, head, old or "")
     await git("symbolic-ref", "-m", "fleet: take home", "HEAD", ref)
     return kept
 
@@ -127,10 +130,29 @@ async def drop_branch(repo: Path, branch: str, trunk: str, name: str) -> str | N
     while tip := await commit_at(git, ref):
         if not await _is_ancestor(git, tip, trunk):
             kept = await archive(repo, name, tip)
-        deleted = await git.run("update-ref", "-d", ref, tip)
-        if deleted.code and await commit_at(git, ref) == tip:  # it did not move: git is in the way
-            raise Workspace(f"cannot delete {branch}: {deleted.err}", hint="git branch -D by hand")
+        try:
+            await set_branch(git, ref, "-d", ref, tip)
+        except Workspace as trouble:
+            if await commit_at(git, ref) == tip:  # it did not move: git is in the way
+                raise Workspace(
+                    f"cannot delete {branch}: {trouble.problem}", hint="git branch -D by hand"
+                ) from trouble
     return kept
+
+
+async def set_branch(git: Git, ref: str, *words: str) -> None:
+    """Change or delete a branch that is a task's alone.
+
+    Our own git has ended when we look, so that a lock on such a branch is one that was killed.
+    """
+    for _ in range(TRIES):
+        done = await git.run("update-ref", *words)
+        if not done.code:
+            return
+        if ref.startswith(OURS):
+            with suppress(OSError):
+                (common_dir(git_dir(git.folder)) / f"{ref}.lock").unlink()
+    raise failed(git.folder, ("update-ref", *words), done)
 
 
 async def identity(git: Git) -> Mapping[str, str]:

@@ -18,14 +18,13 @@ from typing import NamedTuple
 from codefleet.domain.errors import Workspace
 from codefleet.runner import salvage, slot
 from codefleet.runner.git import Git
-from codefleet.runner.locks import common_dir, held
+from codefleet.runner.locks import held
 from codefleet.runner.seed import sow
 
 LEFT_BEHIND = "Work left in a worktree\n\nSaved by the fleet before the worktree was used again.\n"
 ADD = ("worktree", "add", "--quiet", "--detach", "--no-checkout")
 REMOVE = ("worktree", "remove", "--force", "--force")  # twice: a killed git leaves it locked
 SLUG_LENGTH = 40
-TRIES = 3
 
 
 class Slot(NamedTuple):
@@ -188,14 +187,13 @@ class Pool:
 
     async def _make_branch(self, branch: str, commit: str) -> None:
         ref = f"refs/heads/{branch}"
-        for _ in range(TRIES):
-            created = await self._git.run("update-ref", "-m", "fleet: start", ref, commit, "")
-            if not created.code or await salvage.commit_at(self._git, ref) == commit:
-                return
-            # The branch is its task's alone, and our git has ended: a lock is one that was killed.
-            lock = common_dir(salvage.git_dir(self._git.folder)) / f"{ref}.lock"
-            lock.unlink(missing_ok=True)
-        raise Workspace(f"cannot begin {branch}: {created.err}", hint="did it just move?")
+        try:
+            await salvage.set_branch(self._git, ref, "-m", "fleet: start", ref, commit, "")
+        except Workspace as trouble:
+            if await salvage.commit_at(self._git, ref) != commit:
+                raise Workspace(
+                    f"cannot begin {branch}: {trouble.problem}", hint="did it just move?"
+                ) from trouble
 
     async def _vacate(self, path: Path) -> None:
         """Save everything in a slot, leave its branch, and mark it clean."""
