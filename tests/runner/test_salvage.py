@@ -245,3 +245,12 @@ async def test_a_history_that_parted_from_the_branch_does_not_replace_it(
     repo.commit("elsewhere")
     assert not await bring_home(repo.path, "fleet/k3")
     assert repo.sha("fleet/k3") == tip
+
+
+async def test_the_lock_on_all_refs_that_a_killed_git_left_is_no_obstacle(repo: SampleRepo) -> None:
+    repo.git("branch", "fleet/k3")
+    repo.git("pack-refs", "--all")
+    for left in ("packed-refs.lock", "packed-refs.new"):
+        (repo.path / ".git" / left).write_text("half")
+    assert await drop_branch(repo.path, "fleet/k3", "main", "k3") is None
+    assert repo.git("for-each-ref", "refs/heads/fleet/") == ""

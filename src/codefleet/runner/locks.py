@@ -10,6 +10,9 @@ from pathlib import Path
 PATIENCE = (0.001, 0.05)
 """The first and the longest pause between two tries, in seconds."""
 
+LOOKS = 20
+LOOK_AGAIN_S = 0.05
+
 
 @asynccontextmanager
 async def held(file: Path) -> AsyncIterator[int]:
@@ -47,6 +50,28 @@ def drop_stale(git_dir: Path, worktree: Path) -> list[Path]:
     for lock in stale:
         lock.unlink(missing_ok=True)
     return stale
+
+
+async def drop_forgotten(git_dir: Path, name: str) -> None:
+    """Remove a lock that all worktrees share, when it is still the same after a while and no git
+    works in the repository: a git that was killed left it there."""
+    shared = common_dir(git_dir)
+    lock = shared / f"{name}.lock"
+    first = _identity(lock)
+    for _ in range(LOOKS):
+        if first is None or _identity(lock) != first or any(_gits_in((shared, shared.parent))):
+            return
+        await asyncio.sleep(LOOK_AGAIN_S)
+    for left in (lock, shared / f"{name}.new"):
+        left.unlink(missing_ok=True)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        seen = file.lstat()
+    except FileNotFoundError:
+        return None
+    return seen.st_ino, seen.st_mtime_ns
 
 
 def common_dir(git_dir: Path) -> Path:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from codefleet.domain.errors import Workspace
 from codefleet.runner.git import Git, failed
-from codefleet.runner.locks import common_dir, drop_stale
+from codefleet.runner.locks import common_dir, drop_forgotten, drop_stale
 
 TRIES = 3
 OURS = "refs/heads/fleet/"
+PACKED = "packed-refs"
 ARCHIVE = "refs/fleet/archive/"
 NOBODY = {
     "GIT_AUTHOR_NAME": "codefleet",
@@ -152,6 +153,8 @@ async def set_branch(git: Git, ref: str, *words: str) -> None:
         if ref.startswith(OURS):
             with suppress(OSError):
                 (common_dir(git_dir(git.folder)) / f"{ref}.lock").unlink()
+        if PACKED in done.err:
+            await drop_forgotten(git_dir(git.folder), PACKED)
     raise failed(git.folder, ("update-ref", *words), done)
 
 
