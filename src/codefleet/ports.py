@@ -244,8 +244,8 @@ class Abilities(NamedTuple):
 
     One that `says_when_done` ends every good run with Finished: without it the run was cut off,
     whatever the exit code says. One that `resume`s goes on with a session that ended its turn, and
-    one that `resume_after_crash`es also with one that was killed. One that is not `verified` was
-    written from documents and never met its program.
+    one that `resume_after_crash`es also with one that was killed. One that is `verified` is run
+    with its real program by the tests.
     """
 
     resume: bool = False

@@ -62,3 +62,20 @@ async def test_an_agent_that_strays_into_the_main_checkout_is_reported(
         event.text for event in await fleet.events(task=task.id) if event.kind == "run.warned"
     ]
     assert warned == ["the main checkout changed, by the agent or by a human: README.md"]
+
+
+async def test_a_commit_on_the_trunk_that_no_lane_made_is_reported(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    strayed = f"cd {repo.path} && git commit -q --allow-empty -m stray"
+    task = await add("Stray", f"shell {strayed}", "write new.txt new")
+    await crew.work()
+    warned = [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
+    assert len(warned) == 1
+    assert "by the agent or by a human: commit " in warned[0]
+
+
+async def test_a_runner_that_joins_is_told_once(fleet: Fleet, crew: Crew) -> None:
+    await crew.work()
+    kinds = [event.kind for event in await fleet.events()]
+    assert kinds.count("runner.started") == 1

@@ -45,7 +45,7 @@ class Opencode:
     name = "opencode"
     program = "opencode"
     abilities = Abilities(
-        resume=True, resume_after_crash=True, reports_cost=True, says_when_done=True
+        resume=True, resume_after_crash=True, reports_cost=True, says_when_done=True, verified=False
     )
 
     def start(self, assignment: Assignment) -> Start:
