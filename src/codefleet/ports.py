@@ -10,12 +10,15 @@ from codefleet.domain.model import (
     Conflict,
     Event,
     Lane,
+    Message,
     Question,
     QuestionId,
     Repo,
+    Rest,
     Run,
     RunId,
     Runner,
+    Spent,
     State,
     Task,
     TaskId,
@@ -45,6 +48,8 @@ class Write(NamedTuple):
     repos: Sequence[Repo] = ()
     runners: Sequence[Runner] = ()
     lanes: Sequence[Lane] = ()
+    messages: Sequence[Message] = ()
+    rests: Sequence[Rest] = ()
     settings: Mapping[str, str | None] = {}
     events: Sequence[Event] = ()
     fences: Mapping[TaskId, int] = {}
@@ -103,7 +108,14 @@ class Store(Protocol):
         live: bool = False,
     ) -> Sequence[Run]: ...
 
-    async def spent_since(self, moment: datetime) -> Usage: ...
+    async def spent(
+        self, *, since: datetime, until: datetime | None = None, by: Sequence[str] = ()
+    ) -> Sequence[Spent]:
+        """The bill of a time, from the `run.used` events: a row for each value of what it is `by`.
+
+        One may ask by `day`, `coder`, `model`, `repo`, `task` and `source`, or by nothing, for the
+        sum. Nothing spent is no row.
+        """
 
     async def next_start(self) -> datetime | None:
         """When time alone will let something be claimed: the next rest or lease to end."""
@@ -140,6 +152,11 @@ class Store(Protocol):
         """Wait for an event later than seq `after`; False when `within` seconds passed."""
 
     async def lanes(self) -> Sequence[Lane]: ...
+
+    async def messages(self, *, open_only: bool = False) -> Sequence[Message]:
+        """What humans said to agents, oldest first; with `open_only`, what nobody has got yet."""
+
+    async def rests(self) -> Sequence[Rest]: ...
 
     def export(self) -> AsyncIterator[tuple[str, str]]:
         """Everything, as (kind of noun, JSON), in an order that can be read back."""
@@ -203,6 +220,15 @@ class Asks(NamedTuple):
     options: tuple[str, ...] = ()
 
 
+class Wants(NamedTuple):
+    """The agent waits for leave to use a tool. `request` names what is to be answered."""
+
+    request: str
+    tool: str
+    detail: str = ""
+    input: str = "{}"
+
+
 class Finished(NamedTuple):
     text: str = ""
     no_changes: bool = False
@@ -215,7 +241,7 @@ class Broke(NamedTuple):
     reason: str = "unknown"
 
 
-Signal = Started | Said | Tool | Touched | Used | Filled | Limited | Asks | Finished | Broke
+Signal = Started | Said | Tool | Touched | Used | Filled | Limited | Asks | Wants | Finished | Broke
 
 
 class Assignment(NamedTuple):
@@ -231,12 +257,16 @@ class Assignment(NamedTuple):
 
 
 class Start(NamedTuple):
-    """How to start an agent program: no shell, prompt by stdin or file, least environment."""
+    """How to start an agent program: no shell, prompt by stdin or file, least environment.
+
+    One that `listens` keeps its standard input open after `stdin`, for lines said while it runs.
+    """
 
     argv: Sequence[str]
     env: Mapping[str, str] = {}
     stdin: str | None = None
     stop_signal: str = "SIGTERM"
+    listens: bool = False
 
 
 class Abilities(NamedTuple):
@@ -244,8 +274,9 @@ class Abilities(NamedTuple):
 
     One that `says_when_done` ends every good run with Finished: without it the run was cut off,
     whatever the exit code says. One that `resume`s goes on with a session that ended its turn, and
-    one that `resume_after_crash`es also with one that was killed. One that is `verified` is run
-    with its real program by the tests.
+    one that `resume_after_crash`es also with one that was killed. One that `talks` is a Talker:
+    it takes words while it runs and asks for leave to use tools. One that is `verified` is run with
+    its real program by the tests.
     """
 
     resume: bool = False
@@ -253,6 +284,7 @@ class Abilities(NamedTuple):
     reports_cost: bool = False
     says_when_done: bool = False
     context_tokens: int = 0
+    talks: bool = False
     verified: bool = True
 
 
@@ -272,3 +304,13 @@ class Coder(Protocol):
 
         It is asked only about runs without a Finished, Broke, Limited or Asks.
         """
+
+
+class Talker(Coder, Protocol):
+    """A coder whose program listens while it runs. Pure: these are the lines to send."""
+
+    def say(self, id: str, text: str) -> str:
+        """The line that brings a human's words to the running agent; for one id always the same."""
+
+    def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
+        """The line that answers a request to use a tool."""

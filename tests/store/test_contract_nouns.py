@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain import lifecycle
 from codefleet.domain.errors import Cycle, Invalid, NotFound, Refused, Stale
 from codefleet.domain.model import (
     Conflict,
+    Event,
     Lane,
-    Outcome,
+    Message,
+    MessageId,
     Question,
     QuestionId,
+    Reason,
     Repo,
+    Rest,
     RunId,
     Runner,
     RunnerId,
@@ -37,6 +40,11 @@ def conflict(name: str = "c1") -> Conflict:
     return Conflict(id=name, tasks=pair, paths=("x.py",), found="probe", found_at=START)
 
 
+def message(name: str = "m1") -> Message:
+    return Message(id=MessageId(name), agent="x", text="Mind the gap", sent_at=START)
+
+
+REST = Rest(account="claude", reason=Reason.QUOTA, note="limit", since=START)
 REPO = Repo(name="shop", path="/src/shop", trunk="main")
 LANE = Lane(repo="shop", holder=RunnerId("r1"), fence=1, lease_until=START + LEASE)
 RUNNER = Runner(
@@ -48,6 +56,8 @@ SMALL = [
     Write(repos=[REPO]),
     Write(lanes=[LANE]),
     Write(runners=[RUNNER]),
+    Write(messages=[message()]),
+    Write(rests=[REST]),
 ]
 
 
@@ -59,6 +69,8 @@ def next_version(step: Write) -> Write:
         repos=[noun.evolve(version=1) for noun in step.repos],
         lanes=[noun.evolve(version=1) for noun in step.lanes],
         runners=[noun.evolve(version=1) for noun in step.runners],
+        messages=[noun.evolve(version=1) for noun in step.messages],
+        rests=[noun.evolve(version=1) for noun in step.rests],
     )
 
 
@@ -86,6 +98,16 @@ async def test_small_nouns_come_back_as_they_were_given(store: Store) -> None:
     assert await store.repos() == [REPO]
     assert await store.lanes() == [LANE]
     assert await store.runners() == [RUNNER]
+    assert await store.messages() == [message()]
+    assert await store.rests() == [REST]
+
+
+async def test_open_messages_are_those_that_no_agent_has_got(store: Store) -> None:
+    await store.write(Write(messages=[message("m1"), message("m2")]))
+    got = message("m1").evolve(delivered_at=START, run=RunId("a.1"), version=1)
+    await store.write(Write(messages=[got]))
+    assert [one.id for one in await store.messages(open_only=True)] == ["m2"]
+    assert [one.id for one in await store.messages()] == ["m1", "m2"]
 
 
 async def test_open_questions_are_those_without_an_answer(store: Store) -> None:
@@ -127,26 +149,50 @@ async def test_runs_are_read_by_id_by_task_and_while_they_live(store: Store) -> 
     assert await store.runs(tasks=[TaskId("a")], live=True) == []
 
 
-async def test_spending_counts_runs_that_ended_since_and_those_that_go_on(
-    store: Store, clock: StillClock
-) -> None:
-    await add(store, task("old"), task("new"), task("live"))
-    for hours, tokens in ((0, 1), (2, 10), (2, 100)):
-        claimed = await take(store)
-        usage = Usage(input_tokens=tokens, output_tokens=1, cached_tokens=2, cost_usd=0.5)
-        run = claimed.run.evolve(usage=usage, version=1)
-        await store.write(Write(runs=[run]))
-        if claimed.task.id != "live":
-            now = START + timedelta(hours=hours)
-            await store.write(Write(runs=[lifecycle.end(run, Outcome.SUBMITTED, now)]))
-    spent = await store.spent_since(START + timedelta(hours=1))
-    assert spent == Usage(input_tokens=110, output_tokens=2, cached_tokens=4, cost_usd=1.0)
-    nothing = await store.spent_since(START + timedelta(hours=9))
-    assert nothing.input_tokens == 100
+def used(cost: float, *, hours: float = 0, name: str = "a", **by: str) -> Event:
+    """A line of the ledger."""
+    spent = Usage(input_tokens=10, output_tokens=2, cached_tokens=1, cost_usd=cost).model_dump()
+    at = START + timedelta(hours=hours)
+    return Event(at=at, kind="run.used", task=TaskId(name), data={**by, **spent})
+
+
+async def test_the_bill_of_a_time_is_the_sum_of_its_lines(store: Store) -> None:
+    lines = [used(0.5), used(1.0, hours=2), used(2.0, hours=3), event("run.said")]
+    await store.write(Write(events=lines))
+    (sum_,) = await store.spent(since=START + timedelta(hours=1), until=START + timedelta(hours=3))
+    assert sum_.usage == Usage(input_tokens=10, output_tokens=2, cached_tokens=1, cost_usd=1.0)
+    (rest,) = await store.spent(since=START + timedelta(hours=2))
+    assert rest.usage.cost_usd == 3.0
+    assert (rest.day, rest.coder, rest.model, rest.repo, rest.task, rest.source) == ("",) * 6
+
+
+async def test_a_bill_has_a_row_for_each_value_of_what_it_is_by(store: Store) -> None:
+    lines = [
+        used(1.0, name="a", coder="claude", model="opus", repo="shop", source="reported"),
+        used(2.0, name="b", coder="codex", model="gpt", repo="shop", source="priced"),
+        used(4.0, name="a", coder="codex", model="gpt", repo="shop", source="priced", hours=24),
+    ]
+    await store.write(Write(events=lines))
+    by_coder = await store.spent(since=START, by=["coder"])
+    assert [(row.coder, row.usage.cost_usd) for row in by_coder] == [
+        ("claude", 1.0),
+        ("codex", 6.0),
+    ]
+    by_day_and_task = await store.spent(since=START, by=["day", "task"])
+    assert [(row.day, row.task, row.usage.cost_usd) for row in by_day_and_task] == [
+        ("2026-01-01", "a", 1.0),
+        ("2026-01-01", "b", 2.0),
+        ("2026-01-02", "a", 4.0),
+    ]
+    by_rest = await store.spent(since=START, by=["model", "repo", "source"])
+    assert [(row.model, row.repo, row.source) for row in by_rest] == [
+        ("gpt", "shop", "priced"),
+        ("opus", "shop", "reported"),
+    ]
 
 
 async def test_nothing_was_spent_in_an_empty_store(store: Store) -> None:
-    assert await store.spent_since(START) == Usage()
+    assert await store.spent(since=START) == []
 
 
 async def fill(store: Store) -> None:

@@ -20,6 +20,7 @@ TaskId = NewType("TaskId", str)
 RunId = NewType("RunId", str)
 RunnerId = NewType("RunnerId", str)
 QuestionId = NewType("QuestionId", str)
+MessageId = NewType("MessageId", str)
 
 
 @lru_cache(maxsize=256)  # a moment is written many times: in a task, its run and their events
@@ -135,6 +136,7 @@ class Draft(Noun):
     repo: str | None = None
     coder: str | None = None
     model: str | None = None
+    fallback: str | None = None
     budget: Budget | None = None
     assignee: str | None = None
     not_before: Instant | None = None
@@ -326,17 +328,58 @@ class Lane(Noun):
 
 
 class Question(Noun):
-    """Something a human must answer."""
+    """Something a human must answer: in words, or whether an agent may use a tool."""
 
     id: QuestionId
     task: TaskId
     run: RunId
     text: str
     options: tuple[str, ...] = ()
+    tool: str | None = None
+    detail: str = ""
     asked_at: Instant
     answer: str | None = None
     answered_at: Instant | None = None
     version: int = 0
+
+
+class Message(Noun):
+    """A human's words to an agent; `task` is what it worked on when they were sent."""
+
+    id: MessageId
+    agent: str
+    task: TaskId | None = None
+    text: str
+    sent_at: Instant
+    run: RunId | None = None
+    delivered_at: Instant | None = None
+    version: int = 0
+
+
+class Rest(Noun):
+    """An account of a coder at rest: until a moment or, without one, until a human wakes it."""
+
+    account: str
+    reason: Reason
+    note: str
+    since: Instant
+    until: Instant | None = None
+    version: int = 0
+
+    def holds(self, now: datetime) -> bool:
+        return self.until is None or self.until > now
+
+
+class Spent(Noun):
+    """Tokens and money of one row of a bill; what it was not asked by is empty."""
+
+    day: str = ""
+    coder: str = ""
+    model: str = ""
+    repo: str = ""
+    task: str = ""
+    source: str = ""
+    usage: Usage
 
 
 class Conflict(Noun):

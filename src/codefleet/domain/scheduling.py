@@ -10,12 +10,17 @@ from codefleet.domain.model import Agent, State, Task, TaskId
 
 
 class Want(NamedTuple):
-    """What a runner asks for when it claims. Empty means "any"."""
+    """What a runner asks for when it claims. Empty means "any".
+
+    `resting` names what may not start now, as (repo, coder); the coder is empty for tasks that name
+    none.
+    """
 
     coders: tuple[str, ...] = ()
     repos: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     task: TaskId | None = None
+    resting: tuple[tuple[str, str], ...] = ()
 
 
 class Why(StrEnum):

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
-from codefleet.domain.model import Conflict, Event, Run, State, Status, Task, TaskId, Waiting
+from codefleet.domain.model import Conflict, Event, Run, State, Status, Task, TaskId, Usage, Waiting
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
 from codefleet.fleet.inbox import Inbox
@@ -20,6 +20,7 @@ class Overview(Tasks, Agents, Inbox):
         now = await self.store.now()
         running = await self.store.tasks(TaskQuery(states=[State.RUNNING]))
         midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+        spent = await self.store.spent(since=midnight)
         return Status.model_construct(  # checked nouns already: to check them again takes time
             at=now,
             paused="paused" in await self.store.settings(),
@@ -31,7 +32,7 @@ class Overview(Tasks, Agents, Inbox):
             landing=tuple(await self.store.tasks(TaskQuery(states=[State.REVIEW], limit=SHOWN))),
             inbox=tuple(await self.inbox()),
             conflicts=tuple(await self.open_conflicts()),
-            spent_today=await self.store.spent_since(midnight),
+            spent_today=spent[0].usage if spent else Usage(),
         )
 
     async def open_conflicts(self) -> Sequence[Conflict]:

@@ -19,6 +19,7 @@ from codefleet.ports import (
     Tool,
     Touched,
     Used,
+    Wants,
 )
 
 LONGEST_TEXT = 4000
@@ -66,7 +67,7 @@ class Heard:
                 self._added += usage
             case Filled():
                 self.filled = signal
-            case Touched():
+            case Touched() | Wants():
                 pass
             case Limited(text, None) if isinstance(self.end, Limited):
                 self.end = Limited(text, self.end.resets_at)  # the time was told before the words

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from codefleet.config import Config
@@ -92,8 +93,7 @@ class Listener:
             more = f"and more: {len(lines)} lines at once; all of it is in {self.kept.folder}"
             events.append(event("run.said", now, more, run=self.hold.run))
         if self.heard.spent != before:
-            spent = self.heard.spent - before
-            events.append(event("run.used", now, run=self.hold.run, **spent.model_dump()))
+            events.append(self._bill(self.heard.spent - before, now))
         self._at = at
         self._pulse.output()
         await self.hold.note(
@@ -105,6 +105,20 @@ class Listener:
             model=self.heard.model or self.hold.run.model,
         )
         return True
+
+    def _bill(self, spent: Usage, now: datetime) -> Event:
+        """A line of the ledger, with all that a bill can be by."""
+        run = self.hold.run
+        return event(
+            "run.used",
+            now,
+            run=run,
+            coder=run.coder,
+            model=self.heard.model or run.model,
+            repo=self.task.repo,
+            source="reported",
+            **spent.model_dump(),
+        )
 
     async def _feel(self) -> None:
         """Stop an agent that overran its time or money, or that shows no sign of life."""

@@ -12,6 +12,14 @@ from codefleet.domain.scheduling import Want
 from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database, Values
 
+FILTERS = {
+    "seats": "for_seats",
+    "coders": "for_coders",
+    "repos": "for_repos",
+    "labels": "for_labels",
+    "resting": "unless_resting",
+}
+
 
 def claim(
     database: Database, seats: Sequence[Seat], want: Want, *, now: datetime, lease: timedelta
@@ -34,9 +42,10 @@ def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[Sequence[str]]
         "coders": want.coders,
         "repos": want.repos,
         "labels": want.labels,
+        "resting": tuple(" ".join(pair) for pair in want.resting),
     }
     asked = {name: rows.listed(values) for name, values in lists.items() if values}
-    filters = ["unless_paused", *(f"for_{name}" for name in asked)]
+    filters = ["unless_paused", *(FILTERS[name] for name in asked)]
     heads = ["expired", "ready"]
     if want.task:
         filters.append("for_task")

@@ -105,6 +105,22 @@ INSERT INTO lanes (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 -- No row changes when somebody else took the lane first.
 UPDATE lanes SET body = :body WHERE id = :id AND version = :version - 1;
 
+-- name: add_message
+-- A message that is sent twice is sent once.
+INSERT INTO messages (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_message
+-- No row changes when somebody else was first.
+UPDATE messages SET body = :body WHERE id = :id AND version = :version - 1;
+
+-- name: add_rest
+-- An account has one rest: its name is the id.
+INSERT INTO rests (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_rest
+-- No row changes when somebody else was first.
+UPDATE rests SET body = :body WHERE id = :id AND version = :version - 1;
+
 -- name: set_setting
 -- The last word counts.
 INSERT INTO settings (name, value) VALUES (:name, :value)
@@ -179,6 +195,10 @@ AND NOT EXISTS (
     SELECT 1 FROM json_each(:labels) AS wanted
     WHERE wanted.value NOT IN (SELECT value FROM json_each(task.body, '$.labels'))
 )
+
+-- name: unless_resting
+-- A task whose coder rests in its repo waits; one that names no coder stands for the default.
+AND task.repo || ' ' || coalesce(task.coder, '') NOT IN (SELECT value FROM json_each(:resting))
 
 -- name: for_task
 -- A claim of one task by its id.
@@ -301,17 +321,22 @@ AND outcome IS NULL
 -- The order in which they started. The sign keeps the planner from walking through every run.
 ORDER BY +place
 
--- name: spent_since
--- Runs that ended since, and those that go on: money is never counted too late.
-SELECT coalesce(sum(json_extract(body, '$.usage.input_tokens')), 0),
-    coalesce(sum(json_extract(body, '$.usage.output_tokens')), 0),
-    coalesce(sum(json_extract(body, '$.usage.cached_tokens')), 0),
-    coalesce(sum(json_extract(body, '$.usage.cost_usd')), 0.0)
-FROM (
-    SELECT body FROM runs WHERE ended_at >= :since
-    UNION ALL
-    SELECT body FROM runs WHERE outcome IS NULL
-);
+-- name: spent
+-- A bill: what is not asked by falls into one row. An index holds just these events, by time.
+SELECT CASE WHEN :by_day THEN substr(json_extract(body, '$.at'), 1, 10) ELSE '' END,
+    CASE WHEN :by_coder THEN coalesce(json_extract(body, '$.data.coder'), '') ELSE '' END,
+    CASE WHEN :by_model THEN coalesce(json_extract(body, '$.data.model'), '') ELSE '' END,
+    CASE WHEN :by_repo THEN coalesce(json_extract(body, '$.data.repo'), '') ELSE '' END,
+    CASE WHEN :by_task THEN coalesce(task, '') ELSE '' END,
+    CASE WHEN :by_source THEN coalesce(json_extract(body, '$.data.source'), '') ELSE '' END,
+    coalesce(sum(json_extract(body, '$.data.input_tokens')), 0),
+    coalesce(sum(json_extract(body, '$.data.output_tokens')), 0),
+    coalesce(sum(json_extract(body, '$.data.cached_tokens')), 0),
+    coalesce(sum(json_extract(body, '$.data.cost_usd')), 0.0)
+FROM events INDEXED BY events_used
+WHERE kind = 'run.used' AND json_extract(body, '$.at') >= :since
+    AND json_extract(body, '$.at') < :until
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- name: questions
 -- The head of every reading of questions; filters and an order follow.
@@ -344,6 +369,22 @@ SELECT body FROM runners ORDER BY id;
 -- name: lanes
 -- Few, by repo.
 SELECT body FROM lanes ORDER BY id;
+
+-- name: messages
+-- The head of every reading of messages; a filter and an order follow.
+SELECT body FROM messages WHERE TRUE
+
+-- name: messages_that_are_open
+-- What no agent has got yet.
+AND delivered_at IS NULL
+
+-- name: oldest_message_first
+-- In the order in which they were sent.
+ORDER BY place
+
+-- name: rests
+-- Few, by account.
+SELECT body FROM rests ORDER BY id;
 
 -- name: settings
 -- Few, by name.
@@ -386,4 +427,5 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
 -- Edges first, because they point at tasks. The newest event stays: the next seq is one above it.
 DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
 DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
+DELETE FROM messages; DELETE FROM rests;
 DELETE FROM settings; DELETE FROM events WHERE seq < (SELECT max(seq) FROM events);

@@ -5,10 +5,13 @@ from datetime import UTC, datetime
 
 from pydantic_core import to_json
 
-from codefleet.domain.model import Event, Task
+from codefleet.domain.model import Event, Spent, Task, Usage
 
 _NEEDS = {"needs"}
 _SEQ = {"seq"}
+_SUMS = tuple(Usage.model_fields)
+_BY = tuple(name for name in Spent.model_fields if name != "usage")
+END_OF_TIME = "9999"
 
 
 def task_body(task: Task) -> str:
@@ -50,3 +53,9 @@ def listed(values: Iterable[str]) -> str:
 def instant(moment: datetime) -> str:
     """A moment as the bodies write it, so that texts compare like moments."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def spent(*row: str | float) -> Spent:
+    """A row of a bill: first what it is by, then the sums."""
+    by = dict(zip(_BY, row, strict=False))
+    return Spent(**by, usage=Usage(**dict(zip(_SUMS, row[len(_BY) :], strict=True))))

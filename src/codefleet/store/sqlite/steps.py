@@ -5,12 +5,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from codefleet.domain.errors import LostRun, NotFound
-from codefleet.domain.model import Conflict, Event, Lane, Question, Repo, Run, Runner, TaskId
+from codefleet.domain.model import (
+    Conflict,
+    Event,
+    Lane,
+    Message,
+    Question,
+    Repo,
+    Rest,
+    Run,
+    Runner,
+    TaskId,
+)
 from codefleet.ports import Write
 from codefleet.store.sqlite import rows, tasks
 from codefleet.store.sqlite.database import Database
 
-Other = Question | Conflict | Repo | Runner | Lane
+Other = Question | Conflict | Repo | Runner | Lane | Message | Rest
 
 
 class _Kind(NamedTuple):
@@ -27,6 +38,8 @@ _OTHERS = (
     _Kind("repos", "repo", lambda repo: repo.name),
     _Kind("runners", "runner", lambda runner: runner.id),
     _Kind("lanes", "lane", lambda lane: lane.repo),
+    _Kind("messages", "message", lambda message: message.id),
+    _Kind("rests", "rest", lambda rest: rest.account),
 )
 
 

@@ -13,16 +13,18 @@ from codefleet.domain.model import (
     Conflict,
     Event,
     Lane,
+    Message,
     Noun,
     Question,
     QuestionId,
     Repo,
+    Rest,
     Run,
     RunId,
     Runner,
+    Spent,
     Task,
     TaskId,
-    Usage,
 )
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Clock, TaskQuery, Write
@@ -34,7 +36,7 @@ from codefleet.store.sqlite.trouble import explained, in_words, is_busy, moment
 
 N = TypeVar("N", bound=Noun)
 
-_USAGE = tuple(Usage.model_fields)
+_BY = ("day", "coder", "model", "repo", "task", "source")
 
 
 BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
@@ -144,9 +146,16 @@ class SqliteStore:
         lists = {"ids": rows.listed(ids or ()), "tasks": rows.listed(tasks or ())}
         return await self._nouns(Run, "runs", *asked, "oldest_run_first", **lists)
 
-    async def spent_since(self, moment: datetime) -> Usage:
-        (sums,) = await self._rows("spent_since", since=rows.instant(moment))
-        return Usage(**dict(zip(_USAGE, sums, strict=True)))
+    async def spent(
+        self, *, since: datetime, until: datetime | None = None, by: Sequence[str] = ()
+    ) -> Sequence[Spent]:
+        found = await self._rows(
+            "spent",
+            since=rows.instant(since),
+            until=rows.instant(until) if until else rows.END_OF_TIME,
+            **{f"by_{name}": name in by for name in _BY},
+        )
+        return [rows.spent(*row) for row in found]
 
     async def next_start(self) -> datetime | None:
         ((moment,),) = await self._rows("next_start", now=rows.instant(self._clock.now()))
@@ -176,6 +185,13 @@ class SqliteStore:
 
     async def lanes(self) -> Sequence[Lane]:
         return await self._nouns(Lane, "lanes")
+
+    async def messages(self, *, open_only: bool = False) -> Sequence[Message]:
+        asked = ("messages_that_are_open",) if open_only else ()
+        return await self._nouns(Message, "messages", *asked, "oldest_message_first")
+
+    async def rests(self) -> Sequence[Rest]:
+        return await self._nouns(Rest, "rests")
 
     async def settings(self) -> Mapping[str, str]:
         return dict(await self._rows("settings"))

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from codefleet.domain.errors import Invalid, Refused
-from codefleet.domain.model import Conflict, Event, Noun, Question, Repo, Run, Task
+from codefleet.domain.model import Conflict, Event, Message, Noun, Question, Repo, Run, Task
 from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database
 
@@ -18,6 +18,7 @@ _NOUNS: dict[str, type[Noun]] = {
     "run": Run,
     "question": Question,
     "conflict": Conflict,
+    "message": Message,
     "event": Event,
 }
 
@@ -25,7 +26,7 @@ Nouns = dict[str, list[Any]]
 
 
 def everything(database: Database) -> Iterator[tuple[str, str]]:
-    """Every row as (kind of noun, JSON). Runners and lanes are of the moment and stay behind."""
+    """Every row as (kind of noun, JSON). Runners, lanes and rests are of the moment and stay."""
     for (body,) in database.run("repos"):
         yield "repo", body
     for body, needs in database.run("all_tasks"):
@@ -36,6 +37,8 @@ def everything(database: Database) -> Iterator[tuple[str, str]]:
         yield "question", body
     for (body,) in database.run("conflicts", {"since": ""}):
         yield "conflict", body
+    for (body,) in database.run_joined(("messages", "oldest_message_first"), {}):
+        yield "message", body
     for name, value in database.run("settings"):
         yield "setting", json.dumps({"name": name, "value": value})
     for seq, body in database.run_joined(("events", "first_events"), {"after": 0, "limit": -1}):
@@ -93,7 +96,7 @@ def _load_the_rest(database: Database, nouns: Nouns) -> None:
         "add_run",
         ({"id": run.id, "task": run.task, "body": run.model_dump_json()} for run in nouns["run"]),
     )
-    for kind in ("question", "conflict"):
+    for kind in ("question", "conflict", "message"):
         database.run_many(
             f"add_{kind}", ({"id": noun.id, "body": noun.model_dump_json()} for noun in nouns[kind])
         )
