@@ -25,6 +25,7 @@ def folder(tmp_path: Path) -> Path:
         "env": {"PATH": os.environ["PATH"]},
         "cwd": str(tmp_path),
         "stdin": None,
+        "listens": False,
         "stop_signal": "SIGTERM",
         "grace_s": 1,
         "run_id": "t.1",

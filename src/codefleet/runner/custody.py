@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from codefleet.domain.errors import Workspace
 from codefleet.ports import Start
+from codefleet.runner import channel
 from codefleet.runner.process import TAG, Process, readable, reap, sweep
 
 __all__ = ["Exit", "Kept", "Process", "adopt", "environment", "start", "sweep"]
@@ -67,6 +68,14 @@ class Kept(NamedTuple):
     def kill(self) -> None:
         """End the agent and all it started, at once."""
         self.keeper.send(signal.SIGQUIT)
+
+    def say(self, line: str) -> bool:
+        """Bring a line to an agent that listens, once; False when nobody will read it any more."""
+        return channel.say(self.folder, line, is_open=self.keeper.is_alive)
+
+    def hush(self) -> None:
+        """No more is coming: the agent's input ends after what was said."""
+        channel.hush(self.folder)
 
     def cpu_seconds(self) -> float:
         """Processor time of the agent and all it started, so far; 0 when the keeper is gone."""
@@ -162,13 +171,16 @@ def _write_orders(
 ) -> None:
     """Put down for the keeper what to start and how."""
     folder.mkdir(parents=True, exist_ok=True)
-    if start.stdin is not None:
+    if start.listens:
+        _write_private(folder / channel.LINES, channel.whole(start.stdin or ""))
+    elif start.stdin is not None:
         _write_private(folder / "stdin.txt", start.stdin)
     orders = {
         "argv": list(start.argv),
         "env": dict(env),
         "cwd": str(cwd),
         "stdin": None if start.stdin is None else "stdin.txt",
+        "listens": start.listens,
         "stop_signal": start.stop_signal,
         "grace_s": grace_s,
         "run_id": run_id,

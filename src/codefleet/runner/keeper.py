@@ -4,10 +4,13 @@
 
 It reads FOLDER/start.json, starts the agent with its output going straight into files, notes who is
 who in keeper.json, and waits. When the agent has ended it ends all that the agent left running and
-writes exit.json. SIGTERM stops the agent gently, a second one or SIGQUIT at once. Only the standard
-library is used, and little of it, because one keeper starts for every run.
+writes exit.json. SIGTERM stops the agent gently, a second one or SIGQUIT at once. An agent that
+listens gets every whole line of input.jsonl, also those that come later: whoever appends one writes
+a byte to the pipe `bell`, and whoever wants its input to end makes input.closed first. Only the
+standard library is used, and little of it, because one keeper starts for every run.
 """
 
+import _thread
 import ctypes
 import fcntl
 import json
@@ -80,26 +83,57 @@ def start_agent(start: dict[str, Any]) -> tuple[int, str]:
     """Start the agent; return its pid and, if it could not be run, why."""
     gate, open_gate = os.pipe()
     problem, tell_problem = os.pipe()
+    stdin, feeding = open_input(start)
     agent = os.fork()
     if agent == 0:
         os.close(open_gate)
-        become_agent(start, gate, tell_problem)
+        become_agent(start, stdin, gate, tell_problem)
     os.close(tell_problem)
+    os.close(stdin)
     # The agent waits at the gate until it is on record: no unrecorded agent can ever run.
     write_whole("keeper.json", {"keeper": identity(os.getpid()), "agent": identity(agent)})
     os.write(open_gate, b"!")
     Path("start.json").unlink()  # its environment may hold keys
     error = os.read(problem, 4096).decode(errors="replace")  # at its end once the program runs
     leave_starter()
+    if feeding:
+        # A thread, because an agent that does not read must not keep us from stopping it.
+        _thread.start_new_thread(feed, feeding)
     return agent, error
 
 
-def become_agent(start: dict[str, Any], gate: int, tell_problem: int) -> NoReturn:
+def open_input(start: dict[str, Any]) -> tuple[int, tuple[int, int] | None]:
+    """What the agent reads from and, if it listens, what the feeder needs: its pipe and a bell."""
+    if not start["listens"]:
+        return os.open(start["stdin"] or os.devnull, os.O_RDONLY), None
+    os.mkfifo("bell", 0o600)
+    stdin, into = os.pipe()
+    return stdin, (into, os.open("bell", os.O_RDWR))  # to write as well: so it never seems closed
+
+
+def feed(into: int, bell: int) -> None:
+    """Pass on whole lines as they come, until no more are coming or nobody reads them."""
+    with suppress(OSError), Path("input.jsonl").open("rb") as lines:
+        is_last = False
+        while not is_last:
+            is_last = Path("input.closed").exists()
+            text = lines.read()
+            whole = text.rfind(b"\n") + 1
+            lines.seek(whole - len(text), os.SEEK_CUR)
+            while whole:
+                sent = os.write(into, text[:whole])
+                text, whole = text[sent:], whole - sent
+            if not is_last:
+                os.read(bell, 4096)
+    os.close(into)
+
+
+def become_agent(start: dict[str, Any], stdin: int, gate: int, tell_problem: int) -> NoReturn:
     """In the forked child: wait at the gate, then turn into the agent program."""
     program, *_ = argv = start["argv"]
     try:
         os.setsid()
-        connect_files(start["stdin"])
+        connect_files(stdin)
         for name in DEAF | IGNORED_BY_PYTHON:
             signal.signal(name, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -113,9 +147,9 @@ def become_agent(start: dict[str, Any], gate: int, tell_problem: int) -> NoRetur
     os._exit(127)
 
 
-def connect_files(stdin: str | None) -> None:
+def connect_files(stdin: int) -> None:
     """Files, not pipes: the end of keeper or runner costs the agent no line of output."""
-    os.dup2(os.open(stdin or os.devnull, os.O_RDONLY), 0)
+    os.dup2(stdin, 0)
     os.dup2(os.open("stdout.jsonl", APPEND, 0o600), 1)
     os.dup2(os.open("stderr.log", APPEND, 0o600), 2)
 

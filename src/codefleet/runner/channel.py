@@ -1,0 +1,54 @@
+"""The way to a running agent: lines in a file, which its keeper passes on when the bell rings.
+
+The file remembers what was said, so a runner that was killed in the middle, and the one that comes
+after it, may simply say everything again. It is for the runner's eyes and the keeper's alone.
+"""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+LINES = "input.jsonl"
+CLOSED = "input.closed"
+BELL = "bell"
+
+
+def say(folder: Path, line: str, *, is_open: bool) -> bool:
+    """Append a line that does not stand there yet; False when it cannot reach an agent."""
+    text = whole(line).encode(errors="replace")
+    try:
+        lines = os.open(folder / LINES, os.O_RDWR | os.O_APPEND)
+    except FileNotFoundError:
+        return False  # this agent does not listen
+    with os.fdopen(lines, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        said = file.read()
+        if b"\n" + text in b"\n" + said:
+            return True
+        if not is_open or (folder / CLOSED).exists():
+            return False
+        file.truncate(said.rfind(b"\n") + 1)  # a line cut short was said by a runner that died
+        file.write(text)
+    _ring(folder)
+    return True
+
+
+def hush(folder: Path) -> None:
+    """Let the agent's input end after what was said."""
+    if (folder / LINES).exists():
+        (folder / CLOSED).touch()
+        _ring(folder)
+
+
+def whole(text: str) -> str:
+    """The text with a line end, without which it would wait for the rest of its last line."""
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _ring(folder: Path) -> None:
+    """Wake the keeper; one that is gone, not there yet, or rung very often needs no bell."""
+    with suppress(OSError):
+        bell = os.open(folder / BELL, os.O_WRONLY | os.O_NONBLOCK)
+        with os.fdopen(bell, "wb", buffering=0) as pipe:
+            pipe.write(b"!")
