@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from codefleet.domain import command
 from codefleet.domain.errors import BadConfig, FleetError, Invalid
 from codefleet.domain.model import Landing, Noun
+from codefleet.domain.policy import Rule, Ruling
 from codefleet.domain.routing import Route
 
 FILE = "fleet.toml"
@@ -95,6 +96,14 @@ class Config(Noun):
     keep: tuple[str, ...] = Field(
         (), description="Globs of ignored files, such as caches, that survive between runs."
     )
+    policy: tuple[Rule, ...] = Field(
+        (),
+        description="Rules `[[policy]]` that allow, deny or ask when an agent wants to use a tool; "
+        "those of all places count, and a repo's own file can not allow.",
+    )
+    permission_s: float = Field(
+        86400.0, gt=0, description="How long a request to use a tool waits before it is denied."
+    )
     environment: tuple[str, ...] = Field(
         (), description="Names of variables that agents may see besides the basic ones."
     )
@@ -165,7 +174,7 @@ def load(
     for layer in layers:
         check(layer)
         for key, value in layer.values.items():
-            merged[key] = _joined(merged.get(key, {}), value) if key == "coders" else value
+            merged[key] = _laid_over(key, merged.get(key), value)
             sources[key] = layer.source
     config = Config.model_validate(merged)
     config._sources.update(sources)
@@ -296,6 +305,7 @@ def check(layer: Layer) -> None:
     except ValidationError as wrong:
         raise _explained(layer, wrong) from None
     _check_commands(layer)
+    _check_policy(layer)
 
 
 def _check_commands(layer: Layer) -> None:
@@ -307,6 +317,16 @@ def _check_commands(layer: Layer) -> None:
         except Invalid as wrong:
             problem = f"{layer.place(key)}: {key}: {wrong.problem}"
             raise BadConfig(problem, hint=wrong.hint) from None
+
+
+def _check_policy(layer: Layer) -> None:
+    """A repo may be anybody's: it may forbid its agents more, but not give them leave."""
+    given = [rule for rule in layer.values.get("policy", ()) if rule["then"] == Ruling.ALLOW]
+    if given and layer.forbidden == NOT_IN_A_REPO:
+        raise BadConfig(
+            f"{layer.place('policy')}: a repo's own file can deny and ask, but not allow",
+            hint="put it into the home's fleet.toml; for one repo, under [[repos.NAME.policy]]",
+        )
 
 
 def _explained(layer: Layer, wrong: ValidationError) -> BadConfig:
@@ -329,6 +349,13 @@ def unknown(key: str, place: str = "") -> BadConfig:
         f"{place}: there is no setting {key!r}" if place else f"there is no setting {key!r}",
         hint=f"did you mean {meant}?" if meant else "`fleet config show` lists every setting",
     )
+
+
+def _laid_over(key: str, weak: Any, strong: Any) -> Any:
+    """A stronger place replaces a weaker one, but adds to the options of coders and the policy."""
+    if key == "coders":
+        return _joined(weak or {}, strong)
+    return [*(weak or ()), *strong] if key == "policy" else strong
 
 
 def _joined(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:

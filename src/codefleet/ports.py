@@ -216,8 +216,12 @@ class Limited(NamedTuple):
 
 
 class Asks(NamedTuple):
+    """A question to a human; with a `tool` it is whether the agent may use it on `detail`."""
+
     text: str
     options: tuple[str, ...] = ()
+    tool: str | None = None
+    detail: str = ""
 
 
 class Wants(NamedTuple):
@@ -245,7 +249,11 @@ Signal = Started | Said | Tool | Touched | Used | Filled | Limited | Asks | Want
 
 
 class Assignment(NamedTuple):
-    """What a coder needs to know to start a run."""
+    """What a coder needs to know to start a run.
+
+    `judged` are globs of the tools that the policy has rules about: a program that can ask for
+    leave should ask before it uses one of them.
+    """
 
     run: Run
     task: Task
@@ -254,6 +262,7 @@ class Assignment(NamedTuple):
     worktree: Path
     options: Mapping[str, object]
     resume: str | None = None
+    judged: Sequence[str] = ()
 
 
 class Start(NamedTuple):

@@ -42,13 +42,18 @@ def test_it_may_edit_and_use_the_shell_without_asking() -> None:
     assert start.argv == [
         "claude",
         "-p",
+        "--input-format=stream-json",
         "--output-format=stream-json",
         "--verbose",
+        "--permission-prompt-tool=stdio",
         "--permission-mode=acceptEdits",
         "--allowedTools=Bash,WebFetch,WebSearch",
-        "--disallowedTools=AskUserQuestion",
     ]
-    assert (start.stdin, start.stop_signal) == ("Do it", "SIGINT")
+    assert (start.stop_signal, start.listens) == ("SIGINT", True)
+    assert json.loads(start.stdin or "") == {
+        "type": "user",
+        "message": {"role": "user", "content": [{"type": "text", "text": "Do it"}]},
+    }
     assert start.env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] == "1"
 
 

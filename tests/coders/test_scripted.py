@@ -1,5 +1,6 @@
 """The scripted agent, run as the program it is: each step of its language, sessions, refusals."""
 
+import json
 import os
 import re
 import signal
@@ -33,6 +34,10 @@ from tests.gitrepo import ALONE
 DONE = Finished("The script is done.")
 
 
+def said(prompt: str) -> str:
+    return json.dumps({"type": "prompt", "text": prompt}) + "\n"
+
+
 class Played(NamedTuple):
     code: int
     signals: list[Signal]
@@ -51,7 +56,7 @@ class Stage:
 
     def prompt(self, prompt: str, run: int = 1, resume: str | None = None) -> Played:
         agent = self.begin(prompt, run, resume)
-        out, _ = agent.communicate(prompt, timeout=20)
+        out, _ = agent.communicate(said(prompt), timeout=20)
         signals = [signal for line in out.splitlines() for signal in coder.read(line)]
         assert signals[0] == Started(resume or f"t1.{run}", "script")
         return Played(agent.returncode, signals[1:])
@@ -194,7 +199,7 @@ def held(stage: Stage) -> Iterator["subprocess.Popen[str]"]:
     prompt = "```fleet\nignore SIGTERM\norphan\nsay deaf now\nhang\n```"
     with stage.begin(prompt) as agent:
         assert agent.stdin
-        agent.stdin.write(prompt)
+        agent.stdin.write(said(prompt))
         agent.stdin.close()
         yield agent
         agent.kill()
@@ -219,7 +224,7 @@ def test_a_spinning_agent_keeps_a_processor_busy(stage: Stage) -> None:
     prompt = "```fleet\nspin\n```"
     with stage.begin(prompt) as agent:
         assert agent.stdin
-        agent.stdin.write(prompt)
+        agent.stdin.write(said(prompt))
         agent.stdin.close()
         times = iter(lambda: psutil.Process(agent.pid).cpu_times().user, None)
         assert any(seconds > 0.2 for seconds in times)

@@ -1,20 +1,27 @@
-"""Claude Code: `claude -p`, which prints one JSON object per line.
+"""Claude Code: `claude -p`, which takes and prints one JSON object per line.
+
+Its input stays open: words that come while it works are read before its next request to the model,
+and what it may not do by itself it asks for. It ends when its input does and its turn is over.
 
 A turn's `result` says "success" also when the provider refused: only `is_error` tells. Which kind
 of refusal it was stands in the `error` of the assistant message before it. Tokens and money in a
 `result` are sums over the whole session, resumed runs included.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, amount, moment, parsed, text
 from codefleet.coders.options import Options, flag
-from codefleet.coders.tools import detail
+from codefleet.coders.tools import detail, target
 from codefleet.domain.model import Reason, Usage
 from codefleet.ports import (
     Abilities,
+    Asks,
     Assignment,
     Broke,
     Filled,
@@ -27,10 +34,12 @@ from codefleet.ports import (
     Tool,
     Touched,
     Used,
+    Wants,
 )
 
 ALLOWED = ("Bash", "WebFetch", "WebSearch")
 """Besides edits in the worktree. With these it needs no bypass, which it refuses to root."""
+EDITS = ("Edit", "Write", "NotebookEdit")
 
 REFUSALS = {
     "authentication_failed": Reason.AUTH,
@@ -57,17 +66,19 @@ class Claude:
         reports_cost=True,
         says_when_done=True,
         context_tokens=1_000_000,
+        talks=True,
     )
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options, "permission_mode", "allowed_tools")
+        judged = assignment.judged
         return Start(
             argv=[
                 options.text("program", self.program),
-                *("-p", "--output-format=stream-json", "--verbose"),
-                *flag("permission-mode", options.text("permission_mode", "acceptEdits")),
-                *flag("allowedTools", ",".join(options.texts("allowed_tools", ALLOWED))),
-                "--disallowedTools=AskUserQuestion",  # nobody sits at its terminal
+                *("-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose"),
+                "--permission-prompt-tool=stdio",
+                *flag("permission-mode", options.text("permission_mode", _mode(judged))),
+                *flag("allowedTools", ",".join(options.texts("allowed_tools", _free(judged)))),
                 *flag("model", assignment.run.model),
                 *flag("resume", assignment.resume),
                 *options.texts("args"),
@@ -77,9 +88,20 @@ class Claude:
                 DISABLE_AUTOUPDATER="1",
                 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS="1",  # it would not end while one runs
             ),
-            stdin=assignment.prompt,
+            stdin=_user(assignment.prompt),
             stop_signal="SIGINT",
+            listens=True,
         )
+
+    def say(self, id: str, text: str) -> str:
+        return _user(text, uuid=str(uuid5(NAMESPACE_URL, f"codefleet:{id}")))
+
+    def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
+        decision: dict[str, Any] = {"behavior": "deny", "message": why or "This is not allowed."}
+        if allowed:
+            decision = {"behavior": "allow", "updatedInput": json.loads(wants.input)}
+        response = {"subtype": "success", "request_id": wants.request, "response": decision}
+        return json.dumps({"type": "control_response", "response": response})
 
     def read(self, line: str) -> Iterator[Signal]:
         event = parsed(line)
@@ -90,6 +112,8 @@ class Claude:
                 )
             case {"type": "system", "subtype": "permission_denied", "tool_name": str(tool)}:
                 yield Tool(text(tool), f"denied: {text(event.get('message'))}")
+            case {"type": "control_request", "request_id": str(id), "request": dict(request)}:
+                yield from _control(text(id), request)
             case {"type": "assistant", "error": str(kind)} if _is_main(event):
                 yield _refusal(kind, " ".join(_words(event)))
             case {"type": "assistant"}:
@@ -112,6 +136,44 @@ class Claude:
 
 
 coder = Claude()
+
+
+def _mode(judged: Sequence[str]) -> str:
+    """It edits without asking, unless the policy has a say in that."""
+    return "acceptEdits" if len(_not_judged(EDITS, judged)) == len(EDITS) else "default"
+
+
+def _free(judged: Sequence[str]) -> Sequence[str]:
+    """What it may use without asking."""
+    return _not_judged(ALLOWED, judged)
+
+
+def _not_judged(tools: Sequence[str], judged: Sequence[str]) -> Sequence[str]:
+    return [tool for tool in tools if not any(fnmatchcase(tool, glob) for glob in judged)]
+
+
+def _user(words: str, **more: str) -> str:
+    """Words as the program takes them; those with a known uuid it takes only once."""
+    message = {"role": "user", "content": [{"type": "text", "text": words}]}
+    return json.dumps({"type": "user", "message": message, **more})
+
+
+def _control(id: str, request: Fields) -> Iterator[Signal]:
+    """A tool that it may not use by itself. The tool that asks the user is a question."""
+    match request:
+        case {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": dict(given)}:
+            yield _question(given)
+        case {"subtype": "can_use_tool", "tool_name": str(tool), "input": dict(given)}:
+            yield Wants(id, text(tool), target(given), json.dumps(given))
+
+
+def _question(given: Fields) -> Asks:
+    """One question has its options; several are put together and answered in words."""
+    questions = _dicts(given.get("questions"))
+    words = _texts([each.get("question") for each in questions])
+    options = _dicts(questions[0].get("options")) if len(questions) == 1 else []
+    labels = _texts([each.get("label") for each in options])
+    return Asks("\n".join(filter(None, words)) or "It has a question.", tuple(filter(None, labels)))
 
 
 def _assistant(event: Fields) -> Iterator[Signal]:
@@ -197,7 +259,11 @@ def _filled(event: Fields) -> Iterator[Signal]:
 def _blocks(event: Fields) -> Iterator[Fields]:
     match event:
         case {"message": {"content": list(blocks)}}:
-            yield from (block for block in blocks if isinstance(block, dict))
+            yield from _dicts(blocks)
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _words(event: Fields) -> Iterator[str]:

@@ -4,12 +4,14 @@ It needs no key and no network, so it is the demo's agent, the tests' agent, and
 workflow before paying for it. `scripted_agent.py` is the program and explains the script.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from codefleet.coders import jsonl
-from codefleet.ports import Abilities, Assignment, Signal, Start
+from codefleet.coders.jsonl import parsed, text
+from codefleet.ports import Abilities, Assignment, Signal, Start, Wants
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
 
@@ -18,7 +20,7 @@ class Scripted:
     """Starts and reads the scripted agent."""
 
     name = "scripted"
-    abilities = Abilities(resume=True, reports_cost=True, says_when_done=True)
+    abilities = Abilities(resume=True, reports_cost=True, says_when_done=True, talks=True)
 
     def start(self, assignment: Assignment) -> Start:
         session = assignment.resume or assignment.run.id
@@ -31,13 +33,27 @@ class Scripted:
             f"--notes={notes}",
             f"--resume={'yes' if assignment.resume else 'no'}",
         ]
-        return Start(argv=argv, stdin=assignment.prompt)
+        return Start(argv=argv, stdin=_line("prompt", text=assignment.prompt), listens=True)
 
     def read(self, line: str) -> Iterator[Signal]:
-        return jsonl.read(line)
+        match parsed(line):
+            case {"type": "wants", "request": str(request), "tool": str(tool), **more}:
+                yield Wants(text(request), text(tool), text(more.get("detail")))
+            case _:
+                yield from jsonl.read(line)
 
     def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
         return iter(())
+
+    def say(self, id: str, text: str) -> str:
+        return _line("message", id=id, text=text)
+
+    def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
+        return _line("permission", request=wants.request, allowed=allowed, why=why)
+
+
+def _line(kind: str, **fields: object) -> str:
+    return json.dumps({"type": kind, **fields})
 
 
 coder = Scripted()

@@ -28,6 +28,8 @@ the lines that follow, up to one that is just NAME. Lines that begin with # are 
     say TEXT                     print words
     usage input=N output=N cached=N cost=USD
     ask QUESTION | OPTION | ...  end the turn; when resumed, {{answer}} is what was answered
+    want STEP                    ask for leave to do a step (`want shell make`), then do it
+    listen                       wait for a human's message; {{message}} is what it says
     wait SECONDS                 do nothing for a while
     wait until PATH [SECONDS]    wait for a file, at most that long (60)
     limit SECONDS [TEXT]         say that the provider refuses work for so long, and end
@@ -40,7 +42,8 @@ the lines that follow, up to one that is just NAME. Lines that begin with # are 
     orphan [SECONDS]             leave a process behind in a session of its own (600)
 
 `on attempt N` begins what is done from the Nth run of the task on, instead of what stands before.
-A session that ended its turn by `ask` or `limit` goes on with the step after it.
+A session that ended its turn by `ask` or `limit` goes on with the step after it. Standard input has
+one JSON object per line: the prompt, then messages and permissions as they come.
 """
 
 import json
@@ -51,11 +54,16 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 IDENTITY = ("-c", "user.name=scripted agent", "-c", "user.email=scripted@codefleet.invalid")
 LOOK_AGAIN_S = 0.01
+KNOWN = {"answer": "", "message": ""}
+NOTED: list[str] = []
+EARLY: list[dict[str, Any]] = []
+REQUESTS = count(1)
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}) *(?P<mark>\w*) *$")
 HERE = re.compile(r"^<<(\w+)$")
 
@@ -73,7 +81,7 @@ class Step(NamedTuple):
 def main() -> None:
     """Follow the script on standard input from where the session stands."""
     flags = dict(flag.removeprefix("--").split("=", 1) for flag in sys.argv[1:])
-    prompt = sys.stdin.buffer.read().decode(errors="replace")
+    prompt = str(hear("prompt").get("text", ""))
     notes = Notes(Path(flags["notes"]), attempt=int(flags["attempt"]))
     tell("started", session=flags["session"], model="script")
     if flags["resume"] == "yes":
@@ -83,11 +91,12 @@ def main() -> None:
     except Trouble as trouble:
         tell("broke", reason="coder_missing", text=str(trouble))
         sys.exit(1)
-    *_, answer = ["", *blocks(prompt, "answer")]
-    follow(steps, notes, "\n".join(answer))
+    *_, KNOWN["answer"] = ["", *map("\n".join, blocks(prompt, "answer"))]
+    NOTED.extend(map("\n".join, blocks(prompt, "message")))
+    follow(steps, notes)
 
 
-def follow(steps: list[Step], notes: "Notes", answer: str) -> None:
+def follow(steps: list[Step], notes: "Notes") -> None:
     """Do one step after the other, and note each, so that a resumed session repeats none."""
     for number, step in enumerate(steps):
         if number < notes.done:
@@ -95,12 +104,18 @@ def follow(steps: list[Step], notes: "Notes", answer: str) -> None:
         if step.name in LAST:
             notes.keep(number + 1)
         try:
-            STEPS[step.name](*(word.replace("{{answer}}", answer) for word in step.words))
+            STEPS[step.name](*map(filled, step.words))
         except (Trouble, OSError, ValueError) as trouble:
             tell("broke", reason="unknown", text=f"line {step.line}, {step.name}: {trouble}")
             sys.exit(1)
         notes.keep(number + 1)
     finish()
+
+
+def filled(word: str) -> str:
+    for name, value in KNOWN.items():
+        word = word.replace(f"{{{{{name}}}}}", value)
+    return word
 
 
 class Notes:
@@ -164,11 +179,19 @@ def sections(lines: list[str]) -> dict[int, list[Step]]:
         if name == "on":
             attempt = attempt_of(number, rest)
             found[attempt] = []
-        elif name in STEPS:
-            found[attempt].append(Step(number, name, words(number, name, rest.strip(), numbered)))
         else:
-            raise Trouble(f"line {number}: no step {name}; there are: {', '.join(STEPS)}")
+            found[attempt].append(step(number, name, rest.strip(), numbered))
     return found
+
+
+def step(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> Step:
+    if name not in STEPS:
+        raise Trouble(f"line {number}: no step {name}; there are: {', '.join(STEPS)}")
+    if name != "want":
+        return Step(number, name, words(number, name, rest, lines))
+    inner, _, its = rest.partition(" ")
+    wanted = step(number, inner, its.strip(), lines)
+    return Step(number, name, [wanted.name, *wanted.words])
 
 
 def attempt_of(number: int, rest: str) -> int:
@@ -205,6 +228,43 @@ def here(tag: str, number: int, lines: Iterator[tuple[int, str]]) -> str:
 
 def tell(kind: str, **fields: Any) -> None:
     print(json.dumps({"type": kind, **fields}), flush=True)
+
+
+def hear(kind: str) -> dict[str, Any]:
+    """The next line of this kind that the fleet says to us; nothing when no more is coming."""
+    for word in EARLY:
+        if word["type"] == kind:
+            EARLY.remove(word)
+            return word
+    for line in sys.stdin.buffer:
+        EARLY.append(json.loads(line))
+        if EARLY[-1]["type"] == kind:
+            return EARLY.pop()
+    return {}
+
+
+def message() -> str | None:
+    """The next words of a human; None when no more are coming."""
+    word = hear("message")
+    *_, said = [word.get("text"), *map("\n".join, blocks(word.get("text", ""), "message"))]
+    return said
+
+
+def want(name: str, *given: str) -> None:
+    request = f"want-{next(REQUESTS)}"
+    tell("wants", request=request, tool=name, detail=given[0] if given else "")
+    word = hear("permission")
+    if word.get("allowed"):
+        STEPS[name](*given)
+    else:
+        tell("said", text=f"I may not {name}: {word.get('why') or 'nobody says why'}")
+
+
+def listen() -> None:
+    said = NOTED.pop(0) if NOTED else message()
+    if said is None:
+        raise Trouble("nobody said anything")
+    KNOWN["message"] = said
 
 
 def write(path: str, text: str) -> None:
@@ -317,7 +377,11 @@ def broke(text: str) -> NoReturn:
 
 def finish(text: str = "") -> NoReturn:
     words = text.removeprefix("--no-changes")
-    tell("finished", text=words.strip() or "The script is done.", no_changes=words != text)
+    end = {"text": words.strip() or "The script is done.", "no_changes": words != text}
+    tell("finished", **end)
+    while (said := message()) is not None:
+        tell("said", text=f"Heard after the end: {said}")
+        tell("finished", **end)
     sys.exit(0)
 
 
@@ -360,7 +424,7 @@ def orphan(seconds: str = "600") -> None:
 STEPS: dict[str, Callable[..., None]] = {
     step.__name__: step
     for step in (
-        *(write, append, edit, delete, shell, commit, say, usage, ask, wait),
+        *(write, append, edit, delete, shell, commit, say, usage, ask, want, listen, wait),
         *(limit, broke, finish, crash, hang, spin, ignore, orphan),
     )
 }
@@ -371,6 +435,7 @@ TAKES = dict.fromkeys(STEPS, (1, 1)) | {
     "append": (2, 2),
     "edit": (3, 3),
     "usage": (1, 4),
+    "listen": (0, 0),
     "wait": (1, 3),
     "finish": (0, 1),
     "crash": (0, 1),

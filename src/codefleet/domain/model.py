@@ -265,6 +265,7 @@ class Run(Noun):
     base: str | None = None
     worktree: str | None = None
     session: str | None = None
+    listens: bool = False
     offset: int = 0
     usage: Usage = Usage()
     outcome: Outcome | None = None
@@ -344,7 +345,10 @@ class Question(Noun):
 
 
 class Message(Noun):
-    """A human's words to an agent; `task` is what it worked on when they were sent."""
+    """A human's words to an agent; `task` is what it worked on when they were sent.
+
+    With a `run` but not yet delivered, they are on their way to an agent that listens.
+    """
 
     id: MessageId
     agent: str
@@ -407,7 +411,7 @@ class Event(Noun):
 
 
 class InboxItem(Noun):
-    """One thing that waits for a human: an agent's question, or work to review."""
+    """One thing that waits for a human: a question, leave to use a tool, or work to review."""
 
     kind: str
     task: TaskId

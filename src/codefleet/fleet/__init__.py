@@ -2,10 +2,11 @@
 
 from codefleet.fleet.conflicts import Conflicts
 from codefleet.fleet.exchange import Exchange
+from codefleet.fleet.messages import Messages
 from codefleet.fleet.repos import Repos
 from codefleet.fleet.runs import Runs
 from codefleet.fleet.status import Overview
 
 
-class Fleet(Overview, Runs, Repos, Conflicts, Exchange):
+class Fleet(Overview, Messages, Runs, Repos, Conflicts, Exchange):
     """Everything one can ask of a fleet."""

@@ -6,6 +6,7 @@ from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import InboxItem, Question, QuestionId, State, Task
+from codefleet.domain.policy import ANSWERS, answer_in
 from codefleet.fleet.core import Core
 from codefleet.ports import TaskQuery, Write
 
@@ -15,7 +16,7 @@ class Inbox(Core):
         """Questions of agents and work that waits for a review, oldest first."""
         questions = [
             InboxItem(
-                kind="question",
+                kind="permission" if q.tool else "question",
                 task=q.task,
                 id=q.id,
                 text=q.text,
@@ -36,6 +37,11 @@ class Inbox(Core):
         if not text.strip():
             raise Invalid("an answer needs words", hint='fleet answer TASK "yes, do that"')
         question = await self._open_question(ref)
+        if question.tool and not answer_in(text):
+            raise Invalid(
+                f"an agent that wants to use {question.tool} is answered {', '.join(ANSWERS)}",
+                hint=f'fleet answer {question.task} deny, or with words: "deny: use git mv"',
+            )
 
         async def step(task: Task) -> Write:
             now = await self.store.now()

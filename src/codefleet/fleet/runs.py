@@ -67,6 +67,8 @@ class Runs(Core):
                 run=run.id,
                 text=asks.text,
                 options=asks.options,
+                tool=asks.tool,
+                detail=asks.detail,
                 asked_at=now,
             )
             asking = self._moved(task, run, Verb.ASK, now, note=asks.text[:200])

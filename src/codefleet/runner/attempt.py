@@ -13,6 +13,8 @@ from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run
 from codefleet.domain.routing import choose
 from codefleet.ports import Abilities, Assignment, Coder
 from codefleet.runner import custody, evidence, prompt, verdict
+from codefleet.runner.briefing import brief
+from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
@@ -45,6 +47,7 @@ class Attempt:
         self.stopping: Stop | None = None
         self._asked_to_stop = False
         self.heard = Heard()
+        self.talk: Conversation | None = None
         self.conflicts: Sequence[str] = ()
 
     @property
@@ -76,6 +79,11 @@ class Attempt:
             self._asked_to_stop = True
             self.kept.stop()
 
+    def bring_mail(self) -> None:
+        """There may be words of a human for this agent."""
+        if self.talk:
+            self.talk.mail = True
+
     def kill(self) -> None:
         """Stop the agent at once; what it made is kept all the same."""
         if self.kept:
@@ -100,6 +108,7 @@ class Attempt:
         earlier = await self._earlier()
         session = _session(earlier, coder.abilities)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
+        self.talk = Conversation(self.hold, coder, self.kept, self.heard, self.settings, self.stop)
         listener = Listener(
             self.hold,
             coder,
@@ -107,6 +116,7 @@ class Attempt:
             self.settings,
             self.task,
             self.heard,
+            self.talk,
             _sum(earlier),
             self.stop,
         )
@@ -162,7 +172,8 @@ class Attempt:
                 custody.sweep(run.id)
 
     async def _start(self, coder: Coder) -> Kept:
-        story = await self._story()
+        known = (self.task, self.run, self.repo, self.settings, self.conflicts)
+        story = await brief(self.fleet, *known)
         file = self.folder / "prompt.md"
         await asyncio.to_thread(file.write_text, text := prompt.compose(story))
         start = coder.start(
@@ -174,8 +185,11 @@ class Attempt:
                 worktree=Path(str(self.run.worktree)),
                 options=self.settings.coders.get(coder.name, {}),
                 resume=_session(story.earlier, coder.abilities),
+                judged=[rule.tool for rule in self.settings.policy],
             )
         )
+        if start.listens:
+            await self.hold.note(listens=True)
         return await custody.start(
             self.folder,
             start,
@@ -187,28 +201,6 @@ class Attempt:
             run_id=self.run.id,
             grace_s=self.settings.grace_s,
         )
-
-    async def _story(self) -> prompt.Story:
-        questions = await self.fleet.store.questions()
-        return prompt.Story(
-            task=self.task,
-            earlier=await self._earlier(),
-            answers=[q for q in questions if q.task == self.task.id and q.answer is not None],
-            conflicts=self.conflicts,
-            checks=(*self.settings.checks, *self.task.checks),
-            trunk=self.repo.trunk,
-            collisions=await self._collisions(),
-        )
-
-    async def _collisions(self) -> Sequence[tuple[str, Sequence[str]]]:
-        """Who else is known to change the same lines, for the agent to know."""
-        found = await self.fleet.open_conflicts()
-        return [
-            ((await self.fleet.get(other)).title, conflict.paths)
-            for conflict in found
-            for other in conflict.tasks
-            if self.task.id in conflict.tasks and other != self.task.id
-        ]
 
     async def _set_up(self, command: str, worktree: Path) -> None:
         log = self.folder / "setup.log"

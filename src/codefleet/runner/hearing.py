@@ -46,17 +46,24 @@ class Heard:
     _added: Usage = field(default_factory=Usage)
     _in_all: Usage | None = None
     _goes_on: bool = False
+    _asked: Asks | None = None
 
     @property
     def spent(self) -> Usage:
         """Tokens and money of this run alone."""
         return self._added + (self._in_all - self.before if self._in_all else Usage())
 
+    def ask(self, asks: Asks) -> None:
+        """The run ends with this question, whatever the agent says while it is stopped."""
+        self.end = self._asked = asks
+
     def take(self, signal: Signal) -> None:
         """Fold one signal in; the last word of an agent is what counts."""
         match signal:
             case Started(session, model):
                 self.session, self.model = session or self.session, model or self.model
+                # After a good end this is another turn, which may end otherwise.
+                self.end = None if isinstance(self.end, Finished) else self.end
             case Said(text, more):
                 self.said = self.said + text if more and self._goes_on else text
             case Tool(name, _, done):
@@ -74,7 +81,7 @@ class Heard:
             case Broke(reason="unknown") if isinstance(self.end, Broke | Limited):
                 pass  # the reason was told before
             case _:
-                self.end = signal
+                self.end = self._asked or signal
                 self.said = _words(signal) or self.said
         self._goes_on = isinstance(signal, Said)
 

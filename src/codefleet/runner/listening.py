@@ -13,6 +13,7 @@ from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience, Pulse
 from codefleet.domain.model import Event, Task, Usage
 from codefleet.ports import Coder
+from codefleet.runner.conversation import Conversation
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
 from codefleet.runner.hold import Hold
@@ -35,19 +36,22 @@ class Listener:
         settings: Config,
         task: Task,
         heard: Heard,
+        talk: Conversation,
         spent_before: Usage,
         stop: Callable[[Cause, str], None],
     ) -> None:
         self.hold, self.coder, self.kept = hold, coder, kept
         self.settings, self.task, self.stop = settings, task, stop
-        self.heard, self.spent_before = heard, spent_before
+        self.heard, self.talk, self.spent_before = heard, talk, spent_before
         self._at = 0
         self._pulse = Heartbeat(kept, Path(str(hold.run.worktree)))
         self._life = Life.ALIVE
 
     async def listen(self) -> Exit:
         """Follow the agent to its end; every line is told exactly once, whoever was reading."""
+        await self.talk.begin()
         self._replay()
+        await self.talk.act()
         ended = asyncio.ensure_future(self.kept.ended())
         lost = asyncio.ensure_future(self.hold.lost.wait())
         try:
@@ -55,7 +59,8 @@ class Listener:
                 await asyncio.wait({ended, lost}, timeout=TICK_S, return_when="FIRST_COMPLETED")
                 if lost.done():
                     raise Stale("the lease was lost")
-                await self._read()
+                if await self._read() or self.talk.mail:
+                    await self.talk.act()
                 await self._feel()
             while await self._read(final=True):
                 pass
@@ -71,6 +76,7 @@ class Listener:
             for line in lines:
                 for signal in self.coder.read(line):
                     self.heard.take(signal)
+                    self.talk.recall(signal)
             if at == self._at:
                 break
             self._at = at
@@ -83,10 +89,12 @@ class Listener:
             return False
         now = await self.hold.fleet.store.now()
         events: list[Event] = []
+        decisions: list[Event] = []
         before = self.heard.spent
         for line in lines:
             for signal in self.coder.read(line):
                 self.heard.take(signal)
+                decisions += self.talk.weigh(signal, now)
                 if len(events) < MOST_EVENTS:
                     events += told(signal, self.hold.run, now)
         if len(events) >= MOST_EVENTS:
@@ -97,7 +105,7 @@ class Listener:
         self._at = at
         self._pulse.output()
         await self.hold.note(
-            events,
+            [*events, *decisions],
             offset=at,
             usage=self.heard.spent,
             said=self.heard.said[-LONGEST_TEXT:],

@@ -19,6 +19,7 @@ from codefleet.runner.custody import Process
 from codefleet.runner.desk import Desk
 from codefleet.runner.landing import Landing
 from codefleet.runner.patrol import patrol
+from codefleet.runner.permission import deny_unanswered
 from codefleet.runner.verdict import Cause
 
 LONGEST_WAIT_S = 5.0
@@ -28,7 +29,7 @@ NEWS = (
     *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
     *("task.submitted", "task.approved", "task.rejected", "task.bounced", "task.completed"),
     *("task.released", "task.retried", "task.failed", "task.cancelled", "task.asked"),
-    *("run.failed", "fleet.paused", "fleet.resumed", "runner.stopped"),
+    *("run.failed", "fleet.paused", "fleet.resumed", "runner.stopped", "message.sent"),
 )
 """The events after which there may be something to start, stop or land."""
 
@@ -89,6 +90,7 @@ class Loop:
         await self.desk.refresh()
         await self._seat()
         await self._heed()
+        await deny_unanswered(self.desk)
         await self._adopt()
         await self.landing.turn(await self._gone())
         await self._fill()
@@ -142,6 +144,9 @@ class Loop:
                 attempt.stop(Cause.CANCELLED, "the task was cancelled")
             elif task.paused and task.fence == attempt.run.fence:
                 attempt.stop(Cause.PAUSED, "the task was paused")
+        if await self.fleet.store.messages(open_only=True):
+            for attempt in held.values():
+                attempt.bring_mail()
 
     async def _join(self) -> Runner:
         me = Process.find(os.getpid())

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from codefleet.domain.model import Question, Reason, Run, Task
+from codefleet.domain.model import Message, Question, Reason, Run, Task
+from codefleet.domain.policy import Answer, answer_in
 
 
 class Story(NamedTuple):
@@ -17,6 +18,7 @@ class Story(NamedTuple):
     checks: Sequence[str] = ()
     trunk: str = "main"
     collisions: Sequence[tuple[str, Sequence[str]]] = ()
+    messages: Sequence[Message] = ()
 
 
 def compose(story: Story) -> str:
@@ -52,7 +54,26 @@ def _history(story: Story) -> Iterator[str]:
     if story.task.note and story.earlier and story.task.reason is not Reason.MERGE_CONFLICT:
         yield f"What the last attempt ran into:\n{quoted(story.task.note)}"
     for question in story.answers:
-        yield f"You asked:\n{quoted(question.text)}\n\nThe answer:\n{fenced(question.answer or '')}"
+        yield _permission(question) if question.tool else _answered(question)
+    for message in story.messages:
+        yield note(message)
+
+
+def note(message: Message) -> str:
+    """A human's words to an agent, in its prompt or while it runs."""
+    return f"A human who watches over your work says to you:\n{fenced(message.text, 'message')}"
+
+
+def _answered(question: Question) -> str:
+    return f"You asked:\n{quoted(question.text)}\n\nThe answer:\n{fenced(question.answer or '')}"
+
+
+def _permission(question: Question) -> str:
+    wanted = f"You wanted to use {question.tool}:\n{quoted(question.detail)}"
+    said = fenced(question.answer or "")
+    if answer_in(question.answer or "") is Answer.DENY:
+        return f"{wanted}\n\nThis was denied. Find another way, or go on without it:\n{said}"
+    return f"{wanted}\n\nThis was allowed. You were stopped meanwhile, so do it again now:\n{said}"
 
 
 def fenced(text: str, mark: str = "answer") -> str:

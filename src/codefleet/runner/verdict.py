@@ -20,6 +20,7 @@ class Cause(StrEnum):
     TIMEOUT = "timeout"
     STUCK = "stuck"
     BUDGET = "budget"
+    ASKED = "asked"
 
 
 class Stop(NamedTuple):

@@ -40,6 +40,7 @@ SECTIONS = {
         "status": "status:status",
         "log": "log:log",
         "diff": "diff:diff",
+        "send": "messages:send",
     },
     "Decide": {
         "inbox": "inbox:inbox",

@@ -132,6 +132,8 @@ def inbox(them: Sequence[InboxItem]) -> None:
 
 def settles(item: InboxItem) -> str:
     """The command that a human types to settle an item of the inbox."""
+    if item.kind == "permission":
+        return f"fleet answer {item.task} allow, or always, or deny"
     if item.kind == "question":
         return f'fleet answer {item.task} "..."'
     return f'fleet diff {item.task}; fleet land {item.task}, or fleet reject {item.task} "why"'

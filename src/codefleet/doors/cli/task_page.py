@@ -55,7 +55,7 @@ def _head(page: TaskPage) -> Iterator[str]:
     word = show.state(show.word(task, holds))
     yield f"{word}: {clean(why)}" if why else word
     for item in page.inbox:
-        if item.kind == "question":
+        if item.kind != "review":
             yield f"asks: {clean_lines(item.text)}"
         yield f"  -> {show.settles(item)}"
 

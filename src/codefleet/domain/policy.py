@@ -1,0 +1,119 @@
+"""Which agent may use which tool: the rules of humans, and what they answered before.
+
+A rule names tools and what they are used on, both as globs. Deny wins, then ask, then allow, and
+what no rule fits is asked: so the order of rules means nothing, and one more rule to deny or to ask
+never gives more leave. A command line counts as the commands it is made of: each has to be allowed,
+and one that is denied is enough.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from pydantic import Field
+
+from codefleet.domain.model import Noun, Question
+
+
+class Ruling(StrEnum):
+    """What is to happen when an agent wants to use a tool."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ASK = "ask"
+
+
+class Rule(Noun):
+    """One rule of the policy; what it leaves out fits everything."""
+
+    tool: str = Field("*", min_length=1)
+    match: str = Field("*", min_length=1)
+    then: Ruling
+
+    @property
+    def text(self) -> str:
+        return f"{self.then} {self.tool} {self.match}"
+
+    def fits(self, tool: str, detail: str) -> bool:
+        return fnmatchcase(tool, self.tool) and fnmatchcase(detail, self.match)
+
+
+class Decision(NamedTuple):
+    """A ruling, and the rule or the human's words it comes from."""
+
+    ruling: Ruling
+    why: str = ""
+
+
+class Answer(StrEnum):
+    """What a human can say to an agent that asks for leave."""
+
+    ALLOW = "allow"
+    ALWAYS = "always"
+    DENY = "deny"
+
+
+ANSWERS = tuple(Answer)
+SYNONYMS = {"yes": Answer.ALLOW, "y": Answer.ALLOW, "no": Answer.DENY, "n": Answer.DENY}
+NOBODY_ANSWERED = "deny: nobody answered in time"
+
+BETWEEN_COMMANDS = re.compile(r"&&|\|\||[;&|\n`]|\$\(")
+HARMLESS = re.compile(r"\d?>\s*(?:&\d|/dev/null)")
+HIDES_A_COMMAND = re.compile(r"`|\$\(|[<>]")
+
+
+def decide(rules: Sequence[Rule], asked: Iterable[Question], tool: str, detail: str) -> Decision:
+    """May this tool be used on this? The rules tell or, where they leave it to humans, these."""
+    ruled = judge(rules, tool, detail)
+    if ruled.ruling is not Ruling.ASK:
+        return ruled
+    return remembered(asked, tool, detail) or ruled
+
+
+def judge(rules: Sequence[Rule], tool: str, detail: str) -> Decision:
+    """What the rules say by themselves."""
+    parts = list(_commands(detail))
+    for ruling in (Ruling.DENY, Ruling.ASK):
+        for rule in rules:
+            if rule.then is ruling and any(rule.fits(tool, part) for part in (detail, *parts)):
+                return Decision(ruling, rule.text)
+    allowing = [rule for rule in rules if rule.then is Ruling.ALLOW]
+    fitting = [_first(allowing, tool, part) for part in parts]
+    whole = next((rule for rule in allowing if rule.match == "*" and rule.fits(tool, "")), None)
+    if whole:
+        return Decision(Ruling.ALLOW, whole.text)
+    if fitting and all(fitting) and not HIDES_A_COMMAND.search(HARMLESS.sub("", detail)):
+        return Decision(Ruling.ALLOW, ", ".join(dict.fromkeys(r.text for r in fitting if r)))
+    return Decision(Ruling.ASK)
+
+
+def remembered(asked: Iterable[Question], tool: str, detail: str) -> Decision | None:
+    """What a human answered last to the same request, or for good to one for the same tool."""
+    found: Decision | None = None
+    for question in asked:
+        answer = answer_in(question.answer or "")
+        if question.tool != tool or not answer:
+            continue
+        if question.detail == detail or answer is Answer.ALWAYS:
+            ruling = Ruling.DENY if answer is Answer.DENY else Ruling.ALLOW
+            found = Decision(ruling, question.answer or "")
+    return found
+
+
+def answer_in(text: str) -> Answer | None:
+    """The answer that a human's words begin with; None when they are no answer."""
+    first = next(iter(re.findall(r"\w+", text.lower())), "")
+    return SYNONYMS.get(first) or (Answer(first) if first in ANSWERS else None)
+
+
+def _commands(detail: str) -> Iterator[str]:
+    """The commands of a command line; anything else is the one thing it is."""
+    for part in BETWEEN_COMMANDS.split(HARMLESS.sub("", detail)):
+        if command := part.strip(" \t\r({"):
+            yield command
+
+
+def _first(rules: Sequence[Rule], tool: str, part: str) -> Rule | None:
+    return next((rule for rule in rules if rule.fits(tool, part)), None)

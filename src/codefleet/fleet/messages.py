@@ -1,0 +1,91 @@
+"""Words of humans to agents: said to one that listens, else kept for its next run."""
+
+from collections.abc import Sequence
+
+from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
+from codefleet.domain.events import event
+from codefleet.domain.model import Message, MessageId, Run, Task
+from codefleet.fleet.agents import Agents
+from codefleet.ports import Write
+
+LONGEST_MESSAGE = 100_000
+
+
+class Messages(Agents):
+    async def send(self, ref: str, text: str) -> Message:
+        """Send words to an agent, named by its seat or by its task.
+
+        The message names a `run` when an agent that listens is at work and gets it now; otherwise
+        it waits for the next run.
+        """
+        import secrets  # here, because it is slow to import and few commands need it
+
+        if not text.strip():
+            raise Invalid("a message needs words", hint='fleet send AGENT "mind the tests"')
+        if len(text) > LONGEST_MESSAGE:
+            raise Invalid(
+                f"a message has at most {LONGEST_MESSAGE} characters",
+                hint="put long text into a file of the repo, and name it",
+            )
+        agent, task, run = await self._addressee(ref)
+        message = Message(
+            id=MessageId(f"m-{secrets.token_hex(6)}"),
+            agent=agent,
+            task=task.id if task else None,
+            text=text,
+            sent_at=await self.store.now(),
+            run=run.id if run and run.listens else None,
+        )
+        told = event("message.sent", message.sent_at, text, task=task, message=message.id, to=agent)
+        await self.store.write(Write(messages=[message], events=[told]))
+        return message
+
+    async def messages_for(self, run: Run) -> Sequence[Message]:
+        """What this run has to be told: words on its task and, if they are on none, to its seat."""
+        return [m for m in await self.store.messages(open_only=True) if _is_for(m, run)]
+
+    async def messages_on(self, task: Task) -> Sequence[Message]:
+        """What agents were told while they worked on this task."""
+        return [m for m in await self.store.messages() if m.task == task.id and m.delivered_at]
+
+    async def delivered(self, message: Message, run: Run) -> None:
+        """The agent of this run has got the message."""
+        now = await self.store.now()
+        got = message.evolve(
+            run=run.id, task=run.task, delivered_at=now, version=message.version + 1
+        )
+        told = event("message.delivered", now, message.text, run=run, message=message.id)
+        try:
+            await self.store.write(Write(messages=[got], events=[told]))
+        except Stale:
+            return  # it was told before
+
+    async def _addressee(self, ref: str) -> tuple[str, Task | None, Run | None]:
+        """The seat, the task at hand, and the run at work on it."""
+        live = await self.store.runs(live=True)
+        seats = {agent.name for agent in await self.agents()} | {run.agent for run in live}
+        if ref in seats:
+            run = next((run for run in live if run.agent == ref), None)
+            return ref, await self.get(run.task) if run else None, run
+        task = await self._unfinished(ref)
+        runs = await self.store.runs(tasks=[task.id])
+        run = next((run for run in runs if run.is_live), None)
+        return runs[-1].agent if runs else task.assignee or "", task, run
+
+    async def _unfinished(self, ref: str) -> Task:
+        try:
+            task = await self.get(ref)
+        except NotFound:
+            raise NotFound(
+                f"no agent and no task {ref[:80]}", hint="`fleet status` shows the agents"
+            ) from None
+        if task.state.is_final:
+            raise Refused(
+                f"{task.id} is {task.state}: nobody works on it any more",
+                hint=f"`fleet retry {task.id}` where it failed, or add a new task",
+            )
+        return task
+
+
+def _is_for(message: Message, run: Run) -> bool:
+    return message.task == run.task if message.task else message.agent == run.agent

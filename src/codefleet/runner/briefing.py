@@ -1,0 +1,48 @@
+"""Gathering what an agent should know when it starts."""
+
+from collections.abc import Sequence
+
+from codefleet.config import Config
+from codefleet.domain.model import Message, Repo, Run, Task
+from codefleet.fleet import Fleet
+from codefleet.runner.prompt import Story
+
+
+async def brief(
+    fleet: Fleet, task: Task, run: Run, repo: Repo, settings: Config, conflicts: Sequence[str]
+) -> Story:
+    """The whole story of a task, for the agent of this run."""
+    questions = await fleet.store.questions()
+    runs = await fleet.store.runs(tasks=[task.id])
+    return Story(
+        task=task,
+        earlier=[each for each in runs if each.number < run.number],
+        answers=[q for q in questions if q.task == task.id and q.answer is not None],
+        conflicts=conflicts,
+        checks=(*settings.checks, *task.checks),
+        trunk=repo.trunk,
+        collisions=await _collisions(fleet, task),
+        messages=await _messages(fleet, task, run),
+    )
+
+
+async def _collisions(fleet: Fleet, task: Task) -> Sequence[tuple[str, Sequence[str]]]:
+    """Who else is known to change the same lines, for the agent to know."""
+    found = await fleet.open_conflicts()
+    return [
+        ((await fleet.get(other)).title, conflict.paths)
+        for conflict in found
+        for other in conflict.tasks
+        if task.id in conflict.tasks and other != task.id
+    ]
+
+
+async def _messages(fleet: Fleet, task: Task, run: Run) -> Sequence[Message]:
+    """All that humans said to the agents of this task: the last one may have died unheeding.
+
+    They count as delivered before the agent starts. A runner that dies in between does no harm,
+    because the prompt is written again with all that was delivered.
+    """
+    for message in await fleet.messages_for(run):
+        await fleet.delivered(message, run)
+    return await fleet.messages_on(task)

@@ -1,0 +1,116 @@
+"""What is said to an agent while it runs: whether it may use a tool, a human's words, the end.
+
+A decision is written down before it is carried out, and carried out again by whoever adopts the
+run. That is safe, because a line is said to an agent once, however often it is said to its keeper.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import cast
+
+from codefleet.config import Config
+from codefleet.domain.events import event
+from codefleet.domain.model import Event, Question
+from codefleet.domain.policy import Decision, Ruling, decide
+from codefleet.ports import Asks, Coder, Finished, Signal, Talker, Wants
+from codefleet.runner.custody import Kept
+from codefleet.runner.hearing import Heard
+from codefleet.runner.hold import Hold
+from codefleet.runner.permission import permissions_of, question
+from codefleet.runner.prompt import note
+from codefleet.runner.verdict import Cause
+
+Stopping = Callable[[Cause, str], None]
+
+
+class Conversation:
+    """The fleet's side of the talk with one agent; with one that does not talk, it is silent."""
+
+    def __init__(
+        self, hold: Hold, coder: Coder, kept: Kept, heard: Heard, settings: Config, stop: Stopping
+    ) -> None:
+        self.hold, self.kept, self.heard = hold, kept, heard
+        self.settings, self.stop = settings, stop
+        self.mail = True
+        self._talker = cast(Talker, coder) if coder.abilities.talks else None
+        self._answered: Sequence[Question] = ()
+        self._decided: dict[str, Decision] = {}
+        self._due: list[tuple[Wants, Decision]] = []
+
+    async def begin(self) -> None:
+        """Learn what humans have answered and what was decided before an adoption."""
+        if self._talker:
+            self._answered = await permissions_of(self.hold.fleet, self.hold.run.task)
+            self._decided = await self._decisions()
+
+    def recall(self, signal: Signal) -> None:
+        """Hear again what was heard before an adoption."""
+        if isinstance(signal, Wants) and signal.request in self._decided:
+            self._due.append((signal, self._decided[signal.request]))
+
+    def weigh(self, signal: Signal, now: datetime) -> list[Event]:
+        """Decide on what the agent wants; the events are to be written before `act`."""
+        if not self._talker or not isinstance(signal, Wants):
+            return []
+        detail = self._within(signal.detail)
+        decision = decide(self.settings.policy, self._answered, signal.tool, detail)
+        self._due.append((signal, decision))
+        return [
+            event(
+                "run.permission",
+                now,
+                f"{decision.ruling} {signal.tool} {detail}",
+                run=self.hold.run,
+                request=signal.request,
+                tool=signal.tool,
+                detail=detail,
+                verdict=decision.ruling,
+                why=decision.why,
+            )
+        ]
+
+    async def act(self) -> None:
+        """Carry out what was decided, bring what humans said, and see a turn's end."""
+        if not self._talker:
+            return
+        for wants, decision in self._due:
+            self._answer(self._talker, wants, decision)
+        self._due.clear()
+        if isinstance(self.heard.end, Asks):
+            self.heard.ask(self.heard.end)
+            self.stop(Cause.ASKED, "it waits for an answer")
+            return
+        if self.mail or self.heard.end:
+            await self._deliver(self._talker)
+        if self.heard.end:
+            self.kept.hush()
+
+    def _answer(self, talker: Talker, wants: Wants, decision: Decision) -> None:
+        if decision.ruling is Ruling.ASK:
+            self.heard.ask(question(wants.tool, self._within(wants.detail)))
+            return
+        allowed = decision.ruling is Ruling.ALLOW
+        self.kept.say(talker.permit(wants, allowed=allowed, why="" if allowed else decision.why))
+
+    async def _deliver(self, talker: Talker) -> None:
+        """Say first, write down then: whoever comes between says it again, and it is heard once."""
+        self.mail = False
+        fleet = self.hold.fleet
+        for message in await fleet.messages_for(self.hold.run):
+            if self.kept.say(talker.say(message.id, note(message))):
+                await fleet.delivered(message, self.hold.run)
+                if isinstance(self.heard.end, Finished):
+                    self.heard.end = None  # it goes on with these words
+
+    async def _decisions(self) -> dict[str, Decision]:
+        run = self.hold.run
+        told = await self.hold.fleet.store.events(task=run.task, kinds=["run.permission"])
+        return {
+            one.data["request"]: Decision(Ruling(one.data["verdict"]), one.data["why"])
+            for one in told
+            if one.run == run.id
+        }
+
+    def _within(self, detail: str) -> str:
+        """Paths in the worktree are told from its top, as rules name them."""
+        return detail.removeprefix(f"{self.hold.run.worktree}/")

@@ -1,0 +1,36 @@
+"""Leave to use a tool, as it is asked of humans: the question, their answers, and no answer."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import cast
+
+from codefleet.domain.errors import FleetError
+from codefleet.domain.model import Question, TaskId
+from codefleet.domain.policy import ANSWERS, NOBODY_ANSWERED
+from codefleet.fleet import Fleet
+from codefleet.ports import Asks
+from codefleet.runner.desk import Desk
+
+
+def question(tool: str, detail: str) -> Asks:
+    """The request as a human finds it in the inbox."""
+    return Asks(f"May it use {tool}?\n{detail}".strip(), ANSWERS, tool, detail)
+
+
+async def permissions_of(fleet: Fleet, task: TaskId) -> Sequence[Question]:
+    """What was asked for this task about tools and is answered, in the order of the answers."""
+    answered = [q for q in await fleet.store.questions() if q.task == task and q.answered_at]
+    return sorted((q for q in answered if q.tool), key=lambda q: cast(datetime, q.answered_at))
+
+
+async def deny_unanswered(desk: Desk) -> None:
+    """Whoever waits for leave that nobody gives in time is denied it, and goes on."""
+    waiting = [q for q in await desk.fleet.store.questions(open_only=True) if q.tool]
+    now = await desk.fleet.store.now() if waiting else None
+    for asked in waiting:
+        with suppress(FleetError):  # answered at this moment, or in a repo that is not here
+            repo = await desk.repo((await desk.fleet.get(asked.task)).repo)
+            patience = timedelta(seconds=desk.settings(repo).permission_s)
+            if now and now - asked.asked_at >= patience:
+                await desk.fleet.answer(asked.id, NOBODY_ANSWERED)
