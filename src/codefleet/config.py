@@ -301,11 +301,11 @@ def check(layer: Layer) -> None:
             hint=f"set it for the whole fleet: `fleet config set {key} VALUE`",
         )
     try:
-        Config.model_validate(layer.values)
+        policy = Config.model_validate(layer.values).policy
     except ValidationError as wrong:
         raise _explained(layer, wrong) from None
     _check_commands(layer)
-    _check_policy(layer)
+    _check_policy(layer, policy)
 
 
 def _check_commands(layer: Layer) -> None:
@@ -319,10 +319,10 @@ def _check_commands(layer: Layer) -> None:
             raise BadConfig(problem, hint=wrong.hint) from None
 
 
-def _check_policy(layer: Layer) -> None:
+def _check_policy(layer: Layer, policy: Sequence[Rule]) -> None:
     """A repo may be anybody's: it may forbid its agents more, but not give them leave."""
-    given = [rule for rule in layer.values.get("policy", ()) if rule["then"] == Ruling.ALLOW]
-    if given and layer.forbidden == NOT_IN_A_REPO:
+    allows = any(rule.then is Ruling.ALLOW for rule in policy)
+    if allows and layer.forbidden == NOT_IN_A_REPO:
         raise BadConfig(
             f"{layer.place('policy')}: a repo's own file can deny and ask, but not allow",
             hint="put it into the home's fleet.toml; for one repo, under [[repos.NAME.policy]]",

@@ -50,12 +50,12 @@ class Station:
         self._given = given
         self.configure()
 
-    def configure(self, more: Options | None = None) -> None:
+    def configure(self, more: Options | None = None, **others: object) -> None:
         """Write the fleet's settings, with these options for the program besides its own."""
         more = more or {}
         env = {**self._given["env"], **more.get("env", {})}
         self._given = {**self._given, **more, "env": env}
-        settings = {**SETTINGS, "coder": self.name, "coders": {self.name: self._given}}
+        settings = {**SETTINGS, **others, "coder": self.name, "coders": {self.name: self._given}}
         (self.home / "fleet.toml").write_text(tomlkit.dumps(settings))
 
     async def add(self, title: str, *scripts: list[dict[str, object]], **fields: object) -> Task:

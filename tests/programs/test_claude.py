@@ -4,12 +4,16 @@ import asyncio
 
 import pytest
 
-from codefleet.domain.model import Reason, State
+from codefleet.domain.model import Outcome, Reason, State
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.stories import PIECES, ProgramStories
 
 pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
+
+
+ASKING: dict[str, object] = {"allowed_tools": []}
+MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
 
 
 class TestClaude(ProgramStories):
@@ -40,6 +44,115 @@ class TestClaude(ProgramStories):
         assert repo.read("main", "made.txt") == "two\n"
         first, second = await station.runs(task)
         assert first.usage.output_tokens + second.usage.output_tokens == 60
+
+    async def test_a_permission_is_asked_answered_and_obeyed(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        station.configure(ASKING)
+        task = await station.add(
+            "Make it",
+            [{"write": ["first.txt", "1\n"]}, {"sh": MAKE}, {"text": "never said"}],
+            [{"sh": MAKE}, {"text": "It is made."}],
+        )
+        await station.crew.work()
+        [item] = await station.fleet.inbox()
+        assert (item.kind, item.text) == ("permission", f"May it use Bash?\n{MAKE}")
+        await station.fleet.answer(task.id, "allow")
+        await station.crew.work()
+        asked, resumed = await station.runs(task)
+        assert (asked.outcome, resumed.outcome) == (Outcome.ASKED, Outcome.SUBMITTED), resumed.note
+        assert resumed.session == asked.session
+        assert resumed.said == "It is made."
+        assert repo.read("main", "first.txt") == "1\n"
+        assert repo.read("main", "made.txt") == "made\n"
+        assert station.left_behind() == []
+
+    async def test_what_a_human_denies_is_not_done(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        station.configure(ASKING)
+        task = await station.add(
+            "Make it", [{"sh": MAKE}], [{"sh": MAKE}, {"write": ["other.txt", "1\n"]}]
+        )
+        await station.crew.work()
+        await station.fleet.answer(task.id, "deny: use make")
+        await station.crew.work()
+        assert (await station.task(task)).state is State.COMPLETED
+        assert repo.git("ls-tree", "--name-only", "main", "made.txt", "other.txt") == "other.txt"
+        assert "deny: use make" in str(station.server.requests[-1])
+
+    async def test_rules_answer_without_a_human(self, station: Station, repo: SampleRepo) -> None:
+        rules = [
+            {"tool": "Bash", "match": "python3 *", "then": "allow"},
+            {"tool": "Write", "match": "secret/*", "then": "deny"},
+            {"tool": "Write", "match": "src/*", "then": "allow"},
+        ]
+        station.configure(policy=rules)
+        task = await station.add(
+            "Make it",
+            [
+                {"sh": MAKE},
+                {"write": ["secret/key", "1\n"]},
+                {"write": ["src/new.py", "NEW = 1\n"]},
+            ],
+        )
+        await station.crew.work()
+        [run] = await station.runs(task)
+        assert (await station.task(task)).state is State.COMPLETED, run.note
+        told = await station.fleet.store.events(task=task.id, kinds=["run.permission"])
+        assert [event.text for event in told] == [
+            f"allow Bash {MAKE}",
+            "deny Write secret/key",
+            "allow Write src/new.py",
+        ]
+        assert repo.git("ls-tree", "-r", "--name-only", "main", "secret", "src/new.py") == (
+            "src/new.py"
+        )
+
+    async def test_its_own_question_goes_to_the_inbox_and_its_answer_resumes_the_session(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        options = [{"label": label, "description": label} for label in ("Red", "Blue")]
+        question = {"question": "Which colour?", "header": "Colour", "multiSelect": False}
+        asks = {
+            "tool": "AskUserQuestion",
+            "input": {"questions": [{**question, "options": options}]},
+        }
+        task = await station.add("Paint", [asks], [{"write": ["colour.txt", "red\n"]}])
+        await station.crew.work()
+        [item] = await station.fleet.inbox()
+        assert (item.kind, item.text, item.options) == (
+            "question",
+            "Which colour?",
+            ("Red", "Blue"),
+        )
+        await station.fleet.answer(task.id, "Red")
+        await station.crew.work()
+        asked, resumed = await station.runs(task)
+        assert resumed.session == asked.session
+        assert repo.read("main", "colour.txt") == "red\n"
+
+    async def test_words_reach_it_while_it_works(self, station: Station, repo: SampleRepo) -> None:
+        begun, go = station.scratch / "begun", station.scratch / "go"
+        hold = f"touch {begun}; until [ -e {go} ]; do sleep 0.02; done; echo 1 > made.txt"
+        task = await station.add("Make it", [{"sh": hold}, {"text": "It is made."}])
+        loop = station.crew.loop(1, until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await station.until(begun.exists)
+        sent = await station.fleet.send("agent-1", "MIND THE TESTS")
+        assert sent.run == f"{task.id}.1"
+
+        async def delivered() -> bool:
+            return not await station.fleet.store.messages(open_only=True)
+
+        await station.crew.wait_for(delivered)
+        go.touch()
+        await asyncio.wait_for(working, station.bound_s)
+        assert (await station.task(task)).state is State.COMPLETED
+        assert len(await station.runs(task)) == 1
+        first, *_, last = station.server.requests
+        assert "MIND THE TESTS" not in str(first)
+        assert str(last).count("MIND THE TESTS") == 1
 
     async def test_four_at_once_land_four_tasks(self, station: Station, repo: SampleRepo) -> None:
         meeting = station.scratch / "meeting"

@@ -1,0 +1,149 @@
+"""An agent that wants to use a tool: rules answer, else a human does, and the answer is obeyed."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+
+import pytest
+
+from codefleet.domain.errors import Invalid
+from codefleet.domain.model import Event, Outcome, Question, State, Task
+from codefleet.domain.policy import Rule, Ruling
+from codefleet.fleet import Fleet
+from codefleet.ports import Write
+from tests.gitrepo import SampleRepo
+from tests.stories.conftest import Crew
+
+Add = Callable[..., Awaitable[Task]]
+StateOf = Callable[[Task], Awaitable[State]]
+
+
+def rules(*texts: str) -> dict[str, object]:
+    """Rules as `then tool match`, for a runner."""
+    parts = [text.split(" ", 2) for text in texts]
+    return {"policy": [Rule(then=Ruling(p[0]), tool=p[1], match=p[2]) for p in parts]}
+
+
+async def verdicts(fleet: Fleet, task: Task) -> list[tuple[str, str]]:
+    events = await fleet.store.events(task=task.id, kinds=["run.permission"])
+    return [(event.data["verdict"], event.data["why"]) for event in events]
+
+
+async def said(fleet: Fleet, task: Task) -> list[str]:
+    events: Sequence[Event] = await fleet.store.events(task=task.id, kinds=["run.said"])
+    return [event.text for event in events]
+
+
+async def test_a_permission_is_asked_answered_and_obeyed(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, state_of: StateOf
+) -> None:
+    task = await add("Build", "append log begun", "want shell touch built", "append log done")
+    await crew.work()
+    assert await state_of(task) is State.ASKING
+    [item] = await fleet.inbox()
+    assert (item.kind, item.text) == ("permission", "May it use shell?\ntouch built")
+    assert item.options == ("allow", "always", "deny")
+    await fleet.answer(task.id, "allow")
+    await crew.work()
+    asked, resumed = await fleet.runs_of(task.id)
+    assert (asked.outcome, resumed.outcome) == (Outcome.ASKED, Outcome.SUBMITTED)
+    assert resumed.session == asked.session
+    assert repo.read("main", "log") == "begun\ndone\n"
+    assert repo.git("ls-tree", "--name-only", "main", "built") == "built"
+    assert await verdicts(fleet, task) == [("ask", ""), ("allow", "allow")]
+    assert (await fleet.get(task.id)).attempts == 0
+
+
+async def test_what_a_human_denies_is_not_done_and_the_agent_is_told_why(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Build", "want shell touch built", "write other.txt x")
+    await crew.work()
+    await fleet.answer(task.id, "no, use make")
+    await crew.work()
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert repo.git("ls-tree", "--name-only", "main", "built") == ""
+    assert "I may not shell: no, use make" in await said(fleet, task)
+
+
+async def test_always_is_for_this_tool_and_this_task(
+    fleet: Fleet, crew: Crew, add: Add, state_of: StateOf
+) -> None:
+    task = await add("Build", "want shell touch a", "want shell touch b", "want write c x")
+    other = await add("Other", "want shell touch d")
+    await crew.work()
+    await fleet.answer(task.id, "always")
+    await crew.work()
+    waiting = {item.task: item.text for item in await fleet.inbox()}
+    assert waiting == {
+        task.id: "May it use write?\nc",
+        other.id: "May it use shell?\ntouch d",
+    }
+
+
+async def test_rules_answer_without_a_human(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Build", "want shell touch built", "want shell rm README.md", "write a x")
+    await crew.work(**rules("allow shell touch *", "deny * rm *"))
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert len(await fleet.runs_of(task.id)) == 1
+    assert await verdicts(fleet, task) == [
+        ("allow", "allow shell touch *"),
+        ("deny", "deny * rm *"),
+    ]
+    assert repo.git("ls-tree", "--name-only", "main", "built", "README.md") == "README.md\nbuilt"
+    assert "I may not shell: deny * rm *" in await said(fleet, task)
+
+
+async def test_a_rule_that_denies_counts_more_than_what_a_human_allowed_before(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    task = await add("Build", "want shell touch built", "write a x")
+    await crew.work()
+    await fleet.answer(task.id, "always")
+    await crew.work(**rules("deny shell touch *"))
+    assert [verdict for verdict, _ in await verdicts(fleet, task)] == ["ask", "deny"]
+
+
+async def test_a_path_in_the_worktree_is_matched_from_its_top(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    task = await add("Build", "ask Where?", "want write {{answer}} x")
+    await crew.work()
+    [run] = await fleet.runs_of(task.id)
+    await fleet.answer(task.id, f"{run.worktree}/src/a")
+    await crew.work(**rules("allow write src/*"))
+    assert await verdicts(fleet, task) == [("allow", "allow write src/*")]
+
+
+async def test_an_answer_that_is_none_of_the_three_is_refused(
+    fleet: Fleet, crew: Crew, add: Add, state_of: StateOf
+) -> None:
+    task = await add("Build", "want shell touch built")
+    await crew.work()
+    with pytest.raises(Invalid, match="answered allow, always, deny"):
+        await fleet.answer(task.id, "perhaps")
+    assert await state_of(task) is State.ASKING
+
+
+async def test_what_nobody_answers_in_time_is_denied(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Build", "want shell touch built", "write a x")
+    question = await add("Ask", "ask Which port?")
+    await crew.work()
+    await make_older(fleet, timedelta(hours=23))
+    await crew.work()
+    assert {item.task for item in await fleet.inbox()} == {task.id, question.id}
+    await make_older(fleet, timedelta(hours=2))
+    await crew.work()
+    assert [item.task for item in await fleet.inbox()] == [question.id]
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert await verdicts(fleet, task) == [("ask", ""), ("deny", "deny: nobody answered in time")]
+    assert repo.git("ls-tree", "--name-only", "main", "built") == ""
+
+
+async def make_older(fleet: Fleet, age: timedelta) -> None:
+    asked: Sequence[Question] = await fleet.store.questions(open_only=True)
+    older = [q.evolve(asked_at=q.asked_at - age, version=q.version + 1) for q in asked]
+    await fleet.store.write(Write(questions=older))
