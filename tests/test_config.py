@@ -83,6 +83,37 @@ def test_options_of_a_coder_are_joined_one_by_one(home: Path, repo: Path) -> Non
     assert config.coders == {"command": {"argv": ["b"], "output": "text"}, "other": {"x": 1}}
 
 
+def test_rules_of_the_policy_are_those_of_all_places(home: Path, repo: Path) -> None:
+    written(
+        home,
+        '[[policy]]\ntool = "Bash"\nmatch = "git *"\nthen = "allow"\n'
+        '[[repos.shop.policy]]\ntool = "Read"\nthen = "allow"\n'
+        '[[repos.other.policy]]\nthen = "allow"\n',
+    )
+    written(repo, '[[policy]]\nmatch = "git push*"\nthen = "deny"\n')
+    env = {"FLEET_POLICY": '[{tool = "Write", then = "ask"}]'}
+    config = load(home, repo=repo, repo_name="shop", env=env)
+    assert [rule.text for rule in config.policy] == [
+        "allow Bash git *",
+        "allow Read *",
+        "deny * git push*",
+        "ask Write *",
+    ]
+
+
+def test_a_repos_own_file_cannot_give_its_agents_leave(home: Path, repo: Path) -> None:
+    file = written(repo, 'coder = "a"\n[[policy]]\ntool = "Bash"\nthen = "allow"\n')
+    wrong = refused(home, repo)
+    assert wrong.problem == f"{file}, line 2: a repo's own file can deny and ask, but not allow"
+    assert "[[repos.NAME.policy]]" in wrong.hint
+
+
+@pytest.mark.parametrize("line", ['then = "maybe"', 'tool = "Bash"', 'then = "deny"\ntol = "x"'])
+def test_a_rule_that_cannot_be_used_is_refused(home: Path, line: str) -> None:
+    written(home, f"[[policy]]\n{line}\n")
+    assert "policy" in refused(home).problem
+
+
 def test_a_list_in_a_variable_is_toml_or_separated_by_commas(home: Path) -> None:
     assert load(home, env={"FLEET_CHECKS": "make test, make lint"}).checks == (
         "make test",

@@ -10,7 +10,19 @@ import pytest
 from codefleet.coders.claude import coder
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
-from codefleet.ports import Broke, Filled, Limited, Said, Signal, Started, Tool, Touched, Used
+from codefleet.ports import (
+    Asks,
+    Broke,
+    Filled,
+    Limited,
+    Said,
+    Signal,
+    Started,
+    Tool,
+    Touched,
+    Used,
+    Wants,
+)
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 
@@ -55,6 +67,62 @@ def test_it_may_edit_and_use_the_shell_without_asking() -> None:
         "message": {"role": "user", "content": [{"type": "text", "text": "Do it"}]},
     }
     assert start.env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] == "1"
+
+
+def test_it_asks_before_it_uses_what_the_policy_has_rules_about() -> None:
+    def flags(*judged: str) -> set[str]:
+        return set(coder.start(assignment(HOME)._replace(judged=judged)).argv)
+
+    assert {"--allowedTools=WebFetch,WebSearch", "--permission-mode=acceptEdits"} < flags("Bash")
+    assert {"--allowedTools=Bash", "--permission-mode=acceptEdits"} < flags("Web*")
+    assert {"--permission-mode=default"} < flags("Write")
+    assert not any(flag.startswith("--allowedTools") for flag in flags("*"))
+
+
+def wants(tool: str, **given: Any) -> list[Signal]:
+    request = {"subtype": "can_use_tool", "tool_name": tool, "input": given}
+    return read(type="control_request", request_id="r1", request=request)
+
+
+def test_it_wants_leave_for_a_command_or_a_plain_path() -> None:
+    assert wants("Bash", command="make", description="Build it") == [
+        Wants("r1", "Bash", "make", '{"command": "make", "description": "Build it"}')
+    ]
+    [write] = wants("Write", file_path="/w/src/../../etc/x", content="x")
+    assert isinstance(write, Wants)
+    assert write.detail == "/etc/x"
+    assert read(type="control_request", request_id="r1", request={"subtype": "other"}) == []
+
+
+def test_leave_is_given_with_the_same_input_or_refused_with_the_reason() -> None:
+    [asked] = wants("Bash", command="make")
+    assert isinstance(asked, Wants)
+
+    def answer(*, allowed: bool, why: str = "") -> Any:
+        said = json.loads(coder.permit(asked, allowed=allowed, why=why))
+        assert said["type"] == "control_response"
+        assert said["response"]["request_id"] == "r1"
+        return said["response"]["response"]
+
+    assert answer(allowed=True) == {"behavior": "allow", "updatedInput": {"command": "make"}}
+    assert answer(allowed=False, why="no") == {"behavior": "deny", "message": "no"}
+    assert answer(allowed=False)["message"]
+
+
+def test_its_question_to_the_user_has_the_options_it_offers() -> None:
+    options = [{"label": "Red", "description": "warm"}, {"label": "Blue"}]
+    one = {"question": "Which colour?", "options": options}
+    assert wants("AskUserQuestion", questions=[one]) == [Asks("Which colour?", ("Red", "Blue"))]
+    two = [one, {"question": "Which size?"}]
+    assert wants("AskUserQuestion", questions=two) == [Asks("Which colour?\nWhich size?")]
+    assert wants("AskUserQuestion") == [Asks("It has a question.")]
+
+
+def test_a_message_has_an_id_that_the_program_knows_again() -> None:
+    said = json.loads(coder.say("m1", "Hello"))
+    assert said["message"] == {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
+    assert said["uuid"] == json.loads(coder.say("m1", "Hello"))["uuid"]
+    assert said["uuid"] != json.loads(coder.say("m2", "Hello"))["uuid"]
 
 
 def test_model_session_and_options_are_passed_on() -> None:

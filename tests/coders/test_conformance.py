@@ -27,6 +27,13 @@ PROTOCOL = """\
 {"type": "broke", "text": "no key", "reason": "auth"}
 {"type": "finished", "text": "Done", "no_changes": false}
 """
+CLAUDE_ASKS = """\
+{"type": "control_request", "request_id": "r1", "request": {"subtype": "can_use_tool", \
+"tool_name": "Bash", "input": {"command": "make", "description": "build"}}}
+{"type": "control_request", "request_id": "r2", "request": {"subtype": "can_use_tool", \
+"tool_name": "AskUserQuestion", "input": {"questions": [{"question": "Which?", \
+"options": [{"label": "this"}, {"label": "that"}]}]}}}
+"""
 
 
 def recorded(name: str) -> str:
@@ -35,7 +42,7 @@ def recorded(name: str) -> str:
 
 class TestScripted(CoderConformance):
     coder = scripted
-    transcript = PROTOCOL
+    transcript = PROTOCOL + '{"type": "wants", "request": "w1", "tool": "shell", "detail": "ls"}\n'
 
 
 class TestCommand(CoderConformance):
@@ -46,7 +53,7 @@ class TestCommand(CoderConformance):
 
 class TestClaude(CoderConformance):
     coder = claude
-    transcript = recorded("claude-tool-acceptEdits")
+    transcript = recorded("claude-tool-acceptEdits") + CLAUDE_ASKS
 
 
 class TestCodex(CoderConformance):

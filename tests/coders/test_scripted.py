@@ -13,7 +13,7 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from codefleet.coders import scripted_agent
+from codefleet.coders import script_text, scripted_agent
 from codefleet.coders.scripted import coder
 from codefleet.domain.model import Usage
 from codefleet.ports import (
@@ -27,6 +27,7 @@ from codefleet.ports import (
     Tool,
     Touched,
     Used,
+    Wants,
 )
 from tests.coders.assignments import assignment
 from tests.gitrepo import ALONE
@@ -231,6 +232,70 @@ def test_a_spinning_agent_keeps_a_processor_busy(stage: Stage) -> None:
         agent.kill()
 
 
+def talk(stage: Stage, script: str, *lines: str, run: int = 1) -> list[Signal]:
+    """Play a script while these lines stand on its input after the prompt."""
+    prompt = f"```fleet\n{script}\n```"
+    agent = stage.begin(prompt, run, None if run == 1 else "t1.1")
+    out, _ = agent.communicate("".join([said(prompt), *(f"{line}\n" for line in lines)]), 20)
+    assert agent.returncode == 0
+    return [signal for line in out.splitlines() for signal in coder.read(line)][1:]
+
+
+def test_a_step_it_wants_leave_for_is_done_when_it_is_allowed(stage: Stage) -> None:
+    wants = Wants("want-1", "append", "log")
+    allowed = coder.permit(wants, allowed=True)
+    assert talk(stage, "want append log one", allowed) == [wants, Touched("log"), DONE]
+    assert stage.file("log") == "one\n"
+
+
+@pytest.mark.parametrize("why", ["use make", ""])
+def test_a_step_it_has_no_leave_for_is_not_done_and_the_script_goes_on(
+    stage: Stage, why: str
+) -> None:
+    wants = Wants("want-1", "shell", "touch a")
+    denied = coder.permit(wants, allowed=False, why=why)
+    told = f"I may not shell: {why or 'nobody says why'}"
+    assert talk(stage, "want shell touch a\nsay on", denied) == [
+        wants,
+        Said(told),
+        Said("on"),
+        DONE,
+    ]
+    assert not (stage.work / "a").exists()
+
+
+def test_each_wish_has_a_name_and_a_message_in_between_waits(stage: Stage) -> None:
+    asked = [Wants("want-1", "say", "a"), Wants("want-2", "say", "b")]
+    lines = [
+        coder.say("m1", "words:\n````message\nmind ```x```\n````"),
+        *(coder.permit(wants, allowed=True) for wants in asked),
+    ]
+    script = "want say a\nwant say b\nlisten\nsay heard {{message}}"
+    assert talk(stage, script, *lines) == [
+        *(asked[0], Said("a"), asked[1], Said("b"), Said("heard mind ```x```")),
+        DONE,
+    ]
+
+
+def test_a_message_in_the_prompt_is_heard_first(stage: Stage) -> None:
+    prompt = "```fleet\nlisten\nsay {{message}}\n```\n```message\nhello\n```"
+    assert stage.prompt(prompt) == (0, [Said("hello"), DONE])
+
+
+def test_a_message_after_the_end_begins_another_turn(stage: Stage) -> None:
+    assert talk(stage, "say hi", coder.say("m1", "wait")) == [
+        Said("hi"),
+        DONE,
+        Said("Heard after the end: wait"),
+        DONE,
+    ]
+
+
+def test_to_listen_when_no_more_is_said_is_a_mistake(stage: Stage) -> None:
+    played = stage.script("listen")
+    assert played == (1, [Broke("line 1, listen: nobody said anything")])
+
+
 def test_a_session_goes_on_after_its_question_and_repeats_nothing(stage: Stage) -> None:
     script = "append log one\nask Which port? | 8080 | 9090\nappend log 'port {{answer}}'"
     asked = stage.script(script)
@@ -325,6 +390,7 @@ def test_a_step_given_nonsense_breaks_with_a_sentence(stage: Stage, line: str) -
 def test_every_step_is_in_the_manual_at_the_top_of_the_program() -> None:
     manual = re.findall(r"^    (\w+) .*$", str(scripted_agent.__doc__), re.MULTILINE)
     assert set(scripted_agent.STEPS) <= set(manual)
+    assert set(scripted_agent.STEPS) == set(script_text.TAKES)
 
 
 def test_nothing_of_a_session_stays_in_the_worktree(stage: Stage) -> None:

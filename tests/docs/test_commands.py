@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from codefleet.coders import scripted_agent
+from codefleet.coders import script_text, scripted_agent
 from codefleet.domain.model import Reason
 from codefleet.doors.cli.program import program
 from tests.docs.pages import PAGES, ROOT, blocks, name, prose
@@ -73,7 +73,7 @@ def test_every_step_of_a_script_is_explained() -> None:
 
 def test_the_first_script_of_the_page_can_be_followed() -> None:
     example = next(block for block in blocks(SCRIPTS) if block.language == "markdown")
-    steps = scripted_agent.sections(scripted_agent.script("\n".join(example.lines)))[1]
+    steps = script_text.steps_of("\n".join(example.lines), attempt=1)
     assert [step.name for step in steps] == ["say", "write", "edit", "commit"]
 
 

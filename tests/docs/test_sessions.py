@@ -24,6 +24,8 @@ def test_a_session_prints_what_its_page_shows(page: Path, tmp_path: Path) -> Non
 def test_the_pages_that_promise_a_session_have_one() -> None:
     promised = {"README.md", "docs/tutorial.md"} | {
         f"docs/how-to/{page}.md"
-        for page in ("landing-modes", "recover", "use-as-a-library", "write-a-script")
+        for page in (
+            *("landing-modes", "permissions", "recover", "use-as-a-library", "write-a-script"),
+        )
     }
     assert {name(page) for page in WITH_SESSIONS} == promised

@@ -66,6 +66,33 @@ def test_a_failed_check_is_shown_with_its_output(fleet: Cli) -> None:
     assert "exit code 1" in page
 
 
+def test_leave_to_use_a_tool_is_given_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
+    task = added(fleet, "Build", "-d", script("want shell touch built"))
+    fleet("run", "--until-idle")
+    shown = fleet("inbox").out
+    assert "permission" in shown
+    assert "May it use shell?\n  touch built" in shown
+    assert f"fleet answer {task} allow, or always, or deny" in shown
+    assert "asks: May it use shell?" in fleet("show", task).out
+    refused = fleet("answer", task, "hm")
+    assert refused.code == 2
+    assert "is answered allow, always, deny" in refused.err
+    assert fleet("answer", task, "allow").code == 0
+    fleet("run", "--until-idle")
+    assert (repo.path / "built").exists()
+
+
+def test_a_message_says_when_it_will_be_read(fleet: Cli) -> None:
+    task = added(fleet, "Work")
+    sent = fleet("send", task, "mind the tests")
+    assert (sent.code, sent.out) == (0, "")
+    assert sent.err == f"it waits for the next run of {task}\n"
+    message = json.loads(fleet("send", task, "and the docs", "--json").out)
+    assert (message["task"], message["run"], message["text"]) == (task, None, "and the docs")
+    refused = fleet("send", "nobody", "hello")
+    assert (refused.code, "no agent and no task nobody" in refused.err) == (3, True)
+
+
 def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
     steps = script("ask Which port? | 8080 | 9090", "write port.txt {{answer}}")
     task = added(fleet, "Ask", "-d", steps)

@@ -114,11 +114,12 @@ class TestClaude(ProgramStories):
     ) -> None:
         options = [{"label": label, "description": label} for label in ("Red", "Blue")]
         question = {"question": "Which colour?", "header": "Colour", "multiSelect": False}
-        asks = {
-            "tool": "AskUserQuestion",
-            "input": {"questions": [{**question, "options": options}]},
-        }
-        task = await station.add("Paint", [asks], [{"write": ["colour.txt", "red\n"]}])
+        given = {"questions": [{**question, "options": options}]}
+        task = await station.add(
+            "Paint",
+            [{"tool": "AskUserQuestion", "input": given}],
+            [{"write": ["colour.txt", "red\n"]}],
+        )
         await station.crew.work()
         [item] = await station.fleet.inbox()
         assert (item.kind, item.text, item.options) == (

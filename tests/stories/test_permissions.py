@@ -17,10 +17,10 @@ Add = Callable[..., Awaitable[Task]]
 StateOf = Callable[[Task], Awaitable[State]]
 
 
-def rules(*texts: str) -> dict[str, object]:
-    """Rules as `then tool match`, for a runner."""
+def rules(*texts: str) -> list[Rule]:
+    """Rules written as `then tool match`."""
     parts = [text.split(" ", 2) for text in texts]
-    return {"policy": [Rule(then=Ruling(p[0]), tool=p[1], match=p[2]) for p in parts]}
+    return [Rule(then=Ruling(then), tool=tool, match=match) for then, tool, match in parts]
 
 
 async def verdicts(fleet: Fleet, task: Task) -> list[tuple[str, str]]:
@@ -84,7 +84,7 @@ async def test_rules_answer_without_a_human(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:
     task = await add("Build", "want shell touch built", "want shell rm README.md", "write a x")
-    await crew.work(**rules("allow shell touch *", "deny * rm *"))
+    await crew.work(policy=rules("allow shell touch *", "deny * rm *"))
     assert (await fleet.get(task.id)).state is State.COMPLETED
     assert len(await fleet.runs_of(task.id)) == 1
     assert await verdicts(fleet, task) == [
@@ -101,7 +101,7 @@ async def test_a_rule_that_denies_counts_more_than_what_a_human_allowed_before(
     task = await add("Build", "want shell touch built", "write a x")
     await crew.work()
     await fleet.answer(task.id, "always")
-    await crew.work(**rules("deny shell touch *"))
+    await crew.work(policy=rules("deny shell touch *"))
     assert [verdict for verdict, _ in await verdicts(fleet, task)] == ["ask", "deny"]
 
 
@@ -112,7 +112,7 @@ async def test_a_path_in_the_worktree_is_matched_from_its_top(
     await crew.work()
     [run] = await fleet.runs_of(task.id)
     await fleet.answer(task.id, f"{run.worktree}/src/a")
-    await crew.work(**rules("allow write src/*"))
+    await crew.work(policy=rules("allow write src/*"))
     assert await verdicts(fleet, task) == [("allow", "allow write src/*")]
 
 

@@ -19,6 +19,7 @@ from codefleet.ports import (
     Start,
     Started,
     Used,
+    Wants,
 )
 from codefleet.testing.conformance import CoderConformance
 
@@ -144,6 +145,24 @@ class OwnReason(Good):
         yield Broke("tired", reason="tired")
 
 
+class Mumbles(Good):
+    abilities = Good.abilities._replace(talks=True)
+
+    def start(self, assignment: Assignment) -> Start:
+        return super().start(assignment)._replace(listens=True)
+
+    def say(self, id: str, text: str) -> str:
+        return f"{id} {text}"
+
+    def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
+        return f"{wants.request} {allowed}"
+
+
+class DeafTalker(Mumbles):
+    def start(self, assignment: Assignment) -> Start:
+        return super().start(assignment)._replace(listens=False)
+
+
 FAULTS: list[tuple[Callable[[], Coder], str]] = [
     (NameWithSpaces, "test_its_name_can_be_typed"),
     (NoProgram, "test_a_start_is_words_without_a_shell"),
@@ -161,6 +180,8 @@ FAULTS: list[tuple[Callable[[], Coder], str]] = [
     (Timid, "test_words_alone_are_no_failure"),
     (NoZone, "test_any_end_can_be_explained"),
     (OwnReason, "test_any_end_can_be_explained"),
+    (Mumbles, "test_what_is_said_to_a_running_agent_is_a_line_of_its_own"),
+    (DeafTalker, "test_what_is_said_to_a_running_agent_is_a_line_of_its_own"),
 ]
 
 

@@ -48,15 +48,18 @@ one JSON object per line: the prompt, then messages and permissions as they come
 
 import json
 import os
-import re
-import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
+
+if __name__ == "__main__":  # started by its path, alone
+    sys.path.append(str(Path(__file__).parents[2]))
+
+from codefleet.coders.script_text import Step, Trouble, blocks, steps_of
 
 IDENTITY = ("-c", "user.name=scripted agent", "-c", "user.email=scripted@codefleet.invalid")
 LOOK_AGAIN_S = 0.01
@@ -64,18 +67,6 @@ KNOWN = {"answer": "", "message": ""}
 NOTED: list[str] = []
 EARLY: list[dict[str, Any]] = []
 REQUESTS = count(1)
-FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}) *(?P<mark>\w*) *$")
-HERE = re.compile(r"^<<(\w+)$")
-
-
-class Trouble(Exception):
-    """The script cannot be followed; the text says why."""
-
-
-class Step(NamedTuple):
-    line: int
-    name: str
-    words: list[str]
 
 
 def main() -> None:
@@ -87,7 +78,7 @@ def main() -> None:
     if flags["resume"] == "yes":
         notes.recall()
     try:
-        steps = section(sections(script(prompt)), notes.attempt)
+        steps = steps_of(prompt, notes.attempt)
     except Trouble as trouble:
         tell("broke", reason="coder_missing", text=str(trouble))
         sys.exit(1)
@@ -139,91 +130,6 @@ class Notes:
         draft = self.file.with_name(f"{self.file.name}.draft")
         draft.write_text(json.dumps({"attempt": self.attempt, "done": done}))
         draft.rename(self.file)
-
-
-def script(prompt: str) -> list[str]:
-    for lines in blocks(prompt, "fleet"):
-        return lines
-    raise Trouble(
-        "the scripted agent found no script in the prompt; "
-        "add a block marked ```fleet, or choose another coder with --coder"
-    )
-
-
-def blocks(prompt: str, mark: str) -> Iterator[list[str]]:
-    """The lines of each fenced block with this mark."""
-    lines = iter(prompt.split("\n"))
-    for line in lines:
-        opened = FENCE.match(line.rstrip())
-        if opened and opened["mark"] == mark:
-            yield list(until_closed(lines, opened["fence"], len(opened["indent"])))
-
-
-def until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
-    for line in lines:
-        closing = line.strip()
-        if closing.startswith(fence) and not closing.strip("`"):
-            return
-        yield line[indent:] if not line[:indent].strip() else line
-
-
-def sections(lines: list[str]) -> dict[int, list[Step]]:
-    """The steps by the attempt they begin with."""
-    found: dict[int, list[Step]] = {1: []}
-    attempt = 1
-    numbered = enumerate(lines, 1)
-    for number, line in numbered:
-        name, _, rest = line.strip().partition(" ")
-        if not name or name.startswith("#"):
-            continue
-        if name == "on":
-            attempt = attempt_of(number, rest)
-            found[attempt] = []
-        else:
-            found[attempt].append(step(number, name, rest.strip(), numbered))
-    return found
-
-
-def step(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> Step:
-    if name not in STEPS:
-        raise Trouble(f"line {number}: no step {name}; there are: {', '.join(STEPS)}")
-    if name != "want":
-        return Step(number, name, words(number, name, rest, lines))
-    inner, _, its = rest.partition(" ")
-    wanted = step(number, inner, its.strip(), lines)
-    return Step(number, name, [wanted.name, *wanted.words])
-
-
-def attempt_of(number: int, rest: str) -> int:
-    match rest.split():
-        case ["attempt", count] if count.isdecimal() and int(count) > 0:
-            return int(count)
-    raise Trouble(f"line {number}: say `on attempt 2`, not `on {rest}`")
-
-
-def section(found: dict[int, list[Step]], attempt: int) -> list[Step]:
-    return found[max(first for first in found if first <= attempt)]
-
-
-def words(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> list[str]:
-    """What a step is given, with each <<NAME replaced by the lines that follow."""
-    try:
-        given = shlex.split(rest) if name not in WHOLE_LINE else [rest] if rest else []
-    except ValueError as reason:
-        raise Trouble(f"line {number}: {reason} in: {rest}") from None
-    least, most = TAKES[name]
-    if not least <= len(given) <= most:
-        raise Trouble(f"line {number}: {name} is not given what it needs: {rest or 'nothing'}")
-    return [here(tag[1], number, lines) if (tag := HERE.match(w)) else w for w in given]
-
-
-def here(tag: str, number: int, lines: Iterator[tuple[int, str]]) -> str:
-    body: list[str] = []
-    for _, line in lines:
-        if line.rstrip() == tag:
-            return "".join(f"{text}\n" for text in body)
-        body.append(line)
-    raise Trouble(f"line {number}: no line that is just {tag} ends this text")
 
 
 def tell(kind: str, **fields: Any) -> None:
@@ -428,21 +334,7 @@ STEPS: dict[str, Callable[..., None]] = {
         *(limit, broke, finish, crash, hang, spin, ignore, orphan),
     )
 }
-WHOLE_LINE = {"shell", "commit", "say", "ask", "limit", "broke", "finish"}
 LAST = {"ask", "limit", "broke", "finish", "crash"}
-TAKES = dict.fromkeys(STEPS, (1, 1)) | {
-    "write": (2, 2),
-    "append": (2, 2),
-    "edit": (3, 3),
-    "usage": (1, 4),
-    "listen": (0, 0),
-    "wait": (1, 3),
-    "finish": (0, 1),
-    "crash": (0, 1),
-    "hang": (0, 0),
-    "spin": (0, 0),
-    "orphan": (0, 1),
-}
 
 if __name__ == "__main__":
     main()

@@ -60,7 +60,7 @@ SYNONYMS = {"yes": Answer.ALLOW, "y": Answer.ALLOW, "no": Answer.DENY, "n": Answ
 NOBODY_ANSWERED = "deny: nobody answered in time"
 
 BETWEEN_COMMANDS = re.compile(r"&&|\|\||[;&|\n`]|\$\(")
-HARMLESS = re.compile(r"\d?>\s*(?:&\d|/dev/null)")
+HARMLESS = re.compile(r"\d?>\s*(?:&\d|/dev/null)(?=[\s;&|)]|$)")
 HIDES_A_COMMAND = re.compile(r"`|\$\(|[<>]")
 
 

@@ -80,7 +80,8 @@ class Conversation:
             self.heard.ask(self.heard.end)
             self.stop(Cause.ASKED, "it waits for an answer")
             return
-        if self.mail or self.heard.end:
+        end = self.heard.end
+        if isinstance(end, Finished) or (end is None and self.mail):
             await self._deliver(self._talker)
         if self.heard.end:
             self.kept.hush()
@@ -99,8 +100,7 @@ class Conversation:
         for message in await fleet.messages_for(self.hold.run):
             if self.kept.say(talker.say(message.id, note(message))):
                 await fleet.delivered(message, self.hold.run)
-                if isinstance(self.heard.end, Finished):
-                    self.heard.end = None  # it goes on with these words
+                self.heard.end = None  # it goes on with these words
 
     async def _decisions(self) -> dict[str, Decision]:
         run = self.hold.run

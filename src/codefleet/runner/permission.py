@@ -31,6 +31,6 @@ async def deny_unanswered(desk: Desk) -> None:
     for asked in waiting:
         with suppress(FleetError):  # answered at this moment, or in a repo that is not here
             repo = await desk.repo((await desk.fleet.get(asked.task)).repo)
-            patience = timedelta(seconds=desk.settings(repo).permission_s)
-            if now and now - asked.asked_at >= patience:
+            settings = desk.settings(repo)
+            if now and now - asked.asked_at >= timedelta(seconds=settings.permission_s):
                 await desk.fleet.answer(asked.id, NOBODY_ANSWERED)

@@ -15,7 +15,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, cast, get_args
 
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Reason, Run, RunId, RunnerId, Task, TaskId, Usage
@@ -28,7 +28,9 @@ from codefleet.ports import (
     Signal,
     Start,
     Started,
+    Talker,
     Used,
+    Wants,
 )
 
 PROMPT = "Say hello -- and --this is no flag"
@@ -153,6 +155,20 @@ class CoderConformance:
             for found in self.coder.explain(code, stderr):
                 assert isinstance(found, Broke | Limited), f"an end cannot be {found!r}"
                 _check(found, stderr)
+
+    def test_what_is_said_to_a_running_agent_is_a_line_of_its_own(self) -> None:
+        if not self.coder.abilities.talks:
+            return
+        talker = cast(Talker, self.coder)
+        assert self._start().listens, "it says that it talks, but its program does not listen"
+        wants = Wants("r1", "shell", "ls")
+        for words in HOSTILE:
+            said = [talker.say("m1", words), talker.say("m2", words)]
+            said += [talker.permit(wants, allowed=yes, why=words) for yes in (True, False)]
+            assert len(set(said)) == len(said), f"one of {said} cannot be told from another"
+            wrong = [line for line in said if "\n" in line.removesuffix("\n") or not line.strip()]
+            assert not wrong, f"{wrong[0]!r} is not one line"
+            assert talker.say("m1", words) == said[0], "a message said again is another line"
 
     def _start(self, **fields: str) -> Start:
         return self.coder.start(_assignment(self.options, **fields))

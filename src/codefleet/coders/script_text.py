@@ -1,0 +1,130 @@
+"""From a prompt to the steps of the script in it; `scripted_agent.py` tells what each step does."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import NamedTuple
+
+FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}) *(?P<mark>\w*) *$")
+HERE = re.compile(r"^<<(\w+)$")
+TAKES = {
+    "write": (2, 2),
+    "append": (2, 2),
+    "edit": (3, 3),
+    "delete": (1, 1),
+    "shell": (1, 1),
+    "commit": (1, 1),
+    "say": (1, 1),
+    "usage": (1, 4),
+    "ask": (1, 1),
+    "want": (1, 1),
+    "listen": (0, 0),
+    "wait": (1, 3),
+    "limit": (1, 1),
+    "broke": (1, 1),
+    "finish": (0, 1),
+    "crash": (0, 1),
+    "hang": (0, 0),
+    "spin": (0, 0),
+    "ignore": (1, 1),
+    "orphan": (0, 1),
+}
+"""How many words each step is given, at least and at most."""
+WHOLE_LINE = {"shell", "commit", "say", "ask", "limit", "broke", "finish"}
+
+
+class Trouble(Exception):
+    """The script cannot be followed; the text says why."""
+
+
+class Step(NamedTuple):
+    line: int
+    name: str
+    words: list[str]
+
+
+def steps_of(prompt: str, attempt: int) -> list[Step]:
+    """What the script in this prompt says for this attempt."""
+    found = sections(script(prompt))
+    return found[max(first for first in found if first <= attempt)]
+
+
+def script(prompt: str) -> list[str]:
+    for lines in blocks(prompt, "fleet"):
+        return lines
+    raise Trouble(
+        "the scripted agent found no script in the prompt; "
+        "add a block marked ```fleet, or choose another coder with --coder"
+    )
+
+
+def blocks(prompt: str, mark: str) -> Iterator[list[str]]:
+    """The lines of each fenced block with this mark."""
+    lines = iter(prompt.split("\n"))
+    for line in lines:
+        opened = FENCE.match(line.rstrip())
+        if opened and opened["mark"] == mark:
+            yield list(until_closed(lines, opened["fence"], len(opened["indent"])))
+
+
+def until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
+    for line in lines:
+        closing = line.strip()
+        if closing.startswith(fence) and not closing.strip("`"):
+            return
+        yield line[indent:] if not line[:indent].strip() else line
+
+
+def sections(lines: list[str]) -> dict[int, list[Step]]:
+    """The steps by the attempt they begin with."""
+    found: dict[int, list[Step]] = {1: []}
+    attempt = 1
+    numbered = enumerate(lines, 1)
+    for number, line in numbered:
+        name, _, rest = line.strip().partition(" ")
+        if not name or name.startswith("#"):
+            continue
+        if name == "on":
+            attempt = attempt_of(number, rest)
+            found[attempt] = []
+        else:
+            found[attempt].append(step(number, name, rest.strip(), numbered))
+    return found
+
+
+def step(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> Step:
+    if name not in TAKES:
+        raise Trouble(f"line {number}: no step {name}; there are: {', '.join(TAKES)}")
+    if name != "want":
+        return Step(number, name, words(number, name, rest, lines))
+    inner, _, its = rest.partition(" ")
+    wanted = step(number, inner, its.strip(), lines)
+    return Step(number, name, [wanted.name, *wanted.words])
+
+
+def attempt_of(number: int, rest: str) -> int:
+    match rest.split():
+        case ["attempt", count] if count.isdecimal() and int(count) > 0:
+            return int(count)
+    raise Trouble(f"line {number}: say `on attempt 2`, not `on {rest}`")
+
+
+def words(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> list[str]:
+    """What a step is given, with each <<NAME replaced by the lines that follow."""
+    try:
+        given = shlex.split(rest) if name not in WHOLE_LINE else [rest] if rest else []
+    except ValueError as reason:
+        raise Trouble(f"line {number}: {reason} in: {rest}") from None
+    least, most = TAKES[name]
+    if not least <= len(given) <= most:
+        raise Trouble(f"line {number}: {name} is not given what it needs: {rest or 'nothing'}")
+    return [here(tag[1], number, lines) if (tag := HERE.match(w)) else w for w in given]
+
+
+def here(tag: str, number: int, lines: Iterator[tuple[int, str]]) -> str:
+    body: list[str] = []
+    for _, line in lines:
+        if line.rstrip() == tag:
+            return "".join(f"{text}\n" for text in body)
+        body.append(line)
+    raise Trouble(f"line {number}: no line that is just {tag} ends this text")

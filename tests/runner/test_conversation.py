@@ -1,0 +1,162 @@
+"""The talk with an agent when runners die in the middle: nothing is said or asked twice."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from codefleet.coders.scripted import coder
+from codefleet.config import Config
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Draft, RunnerId
+from codefleet.domain.policy import Rule, Ruling
+from codefleet.domain.scheduling import Want
+from codefleet.fleet import Fleet
+from codefleet.ports import Asks, Finished, Limited, Start, Wants, Write
+from codefleet.runner.conversation import Conversation
+from codefleet.runner.custody import Kept
+from codefleet.runner.hearing import Heard
+from codefleet.runner.hold import Hold
+from codefleet.runner.repository import register
+from codefleet.runner.verdict import Cause
+from codefleet.wiring import open_fleet
+from tests.gitrepo import make_repo
+from tests.runner.yard import Yard, ended, until
+
+WANTS = Wants("w1", "shell", "make")
+
+
+class Scene:
+    """A run whose agent repeats all it hears, and a runner that can be replaced."""
+
+    def __init__(self, fleet: Fleet, hold: Hold, kept: Kept) -> None:
+        self.fleet, self.hold, self.kept = fleet, hold, kept
+        self.stops: list[Cause] = []
+        self.heard = Heard()
+
+    async def talk(self, *rules: Rule) -> Conversation:
+        """The conversation of a runner that just came."""
+        self.heard = Heard()
+        settings = Config(policy=rules)
+        stop = lambda cause, _: self.stops.append(cause)  # noqa: E731  # a name for the list
+        talk = Conversation(self.hold, coder, self.kept, self.heard, settings, stop)
+        await talk.begin()
+        return talk
+
+    async def hear(self, talk: Conversation, wants: Wants = WANTS) -> None:
+        """Decide and write it down, as far as a runner that dies then comes."""
+        await self.hold.note(talk.weigh(wants, await self.fleet.store.now()))
+
+    async def said(self) -> list[dict[str, object]]:
+        """All that the agent was told, in the end."""
+        self.kept.hush()
+        await ended(self.kept)
+        return [json.loads(line) for line in self.kept.lines(0)[0]]
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    yard = Yard(tmp_path)
+    repo = make_repo(tmp_path / "shop", {"README.md": "A shop.\n"})
+    async with open_fleet(tmp_path / "home", create=True) as fleet:
+        await register(fleet, repo.path)
+        await fleet.add([Draft(title="Talk")])
+        seat = Seat("agent-1", RunnerId("r-1"), "here", "scripted")
+        [claim] = await fleet.claim([seat], Want())
+        kept = await yard.begin(Start(argv=["cat"], listens=True))
+        yield Scene(fleet, Hold(fleet, claim.run), kept)
+        await yard.clear()
+
+
+def permission(*, allowed: bool, why: str = "") -> dict[str, object]:
+    return {"type": "permission", "request": "w1", "allowed": allowed, "why": why}
+
+
+async def test_a_decision_that_was_only_written_down_is_carried_out_by_the_next_runner(
+    scene: Scene,
+) -> None:
+    await scene.hear(await scene.talk(Rule(then=Ruling.ALLOW)))
+    adopted = await scene.talk(Rule(then=Ruling.DENY))
+    adopted.recall(WANTS)
+    await adopted.act()
+    assert await scene.said() == [permission(allowed=True)]
+
+
+async def test_a_decision_that_was_carried_out_is_not_answered_again(scene: Scene) -> None:
+    first = await scene.talk(Rule(then=Ruling.DENY, tool="shell"))
+    await scene.hear(first)
+    await first.act()
+    adopted = await scene.talk()
+    adopted.recall(WANTS)
+    await adopted.act()
+    assert await scene.said() == [permission(allowed=False, why="deny shell *")]
+    assert scene.stops == []
+
+
+async def test_a_question_that_was_only_written_down_is_asked_by_the_next_runner(
+    scene: Scene,
+) -> None:
+    await scene.hear(await scene.talk())
+    adopted = await scene.talk(Rule(then=Ruling.ALLOW))
+    adopted.recall(WANTS)
+    await adopted.act()
+    assert scene.heard.end == Asks(
+        "May it use shell?\nmake", ("allow", "always", "deny"), "shell", "make"
+    )
+    assert scene.stops == [Cause.ASKED]
+    assert await scene.said() == []
+
+
+async def test_what_an_agent_says_while_it_is_stopped_does_not_end_its_question(
+    scene: Scene,
+) -> None:
+    talk = await scene.talk()
+    await scene.hear(talk)
+    await talk.act()
+    scene.heard.take(Finished("I was interrupted"))
+    assert isinstance(scene.heard.end, Asks)
+
+
+async def test_a_message_that_was_said_but_not_written_down_is_heard_once(scene: Scene) -> None:
+    sent = await scene.fleet.send("agent-1", "hello")
+    await (await scene.talk()).act()
+    [got] = await scene.fleet.store.messages()
+    assert (got.run, bool(got.delivered_at)) == (scene.hold.run.id, True)
+    unwritten = got.evolve(delivered_at=None, version=got.version + 1)
+    await scene.fleet.store.write(Write(messages=[unwritten]))
+    await (await scene.talk()).act()
+    assert await scene.fleet.store.messages(open_only=True) == []
+    assert [line["id"] for line in await scene.said()] == [sent.id]
+
+
+async def test_a_message_at_the_end_of_a_turn_is_said_instead_of_the_end(scene: Scene) -> None:
+    talk = await scene.talk()
+    await scene.fleet.send("agent-1", "one more thing")
+    talk.mail = False
+    scene.heard.take(Finished())
+    await talk.act()
+    assert scene.heard.end is None
+    await until(lambda: scene.kept.lines(0)[0])
+    scene.heard.take(Finished())
+    await talk.act()
+    assert (await ended(scene.kept)).code == 0
+
+
+async def test_an_agent_at_its_limit_is_told_nothing_more_and_ends(scene: Scene) -> None:
+    talk = await scene.talk()
+    await scene.fleet.send("agent-1", "hello?")
+    scene.heard.take(Limited("no more"))
+    await talk.act()
+    assert await scene.said() == []
+    assert isinstance(scene.heard.end, Limited)
+    assert len(await scene.fleet.store.messages(open_only=True)) == 1
+
+
+async def test_a_message_that_comes_too_late_stays_for_the_next_run(scene: Scene) -> None:
+    talk = await scene.talk()
+    scene.kept.hush()
+    await scene.fleet.send("agent-1", "hello?")
+    await talk.act()
+    [message] = await scene.fleet.store.messages(open_only=True)
+    assert message.text == "hello?"
