@@ -37,4 +37,5 @@ clean:
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@$(BIN)/python -m compileall -q src  # what pip does for all but an editable install
 	@touch $@

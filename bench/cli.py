@@ -1,11 +1,15 @@
-"""How long a user waits: commands from a cold start beside the bare libraries they stand on."""
+"""How long a user waits: commands from a cold start beside the bare libraries they stand on.
+
+Both run from bytecode, as everything that was installed does, whatever this shell has been told.
+"""
 
 import asyncio
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -46,15 +50,16 @@ def _draft(number: int) -> Draft:
 
 
 def _row(home: Path, command: str, tasks: int) -> Row:
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{home}/bytecode"}
     ours, raw = [], []
-    for _ in range(ROUNDS):
-        ours.append(_milliseconds(["-m", "codefleet", "--home", str(home), command]))
-        raw.append(_milliseconds(["-c", LIBRARIES]))
+    for _ in range(1 + ROUNDS):
+        ours.append(_milliseconds(["-m", "codefleet", "--home", str(home), command], env))
+        raw.append(_milliseconds(["-c", LIBRARIES], env))
     name = f"fleet {command} from cold, {tasks:,} tasks (goal: below 200 ms)"
-    return Row(name, median(ours), median(raw), "ms", None)
+    return Row(name, median(ours[1:]), median(raw[1:]), "ms", None)  # the first wrote the bytecode
 
 
-def _milliseconds(args: Sequence[str]) -> float:
+def _milliseconds(args: Sequence[str], env: Mapping[str, str]) -> float:
     start = time.perf_counter()
-    subprocess.run([sys.executable, *args], check=True, capture_output=True)
+    subprocess.run([sys.executable, *args], check=True, capture_output=True, env=env)
     return (time.perf_counter() - start) * 1000

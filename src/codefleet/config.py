@@ -5,7 +5,6 @@ file, its table for the repo, the repo's own file, a FLEET_* variable, a flag.
 """
 
 import json
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_origin
@@ -176,7 +175,8 @@ def load(
         for key, value in layer.values.items():
             merged[key] = _laid_over(key, merged.get(key), value)
             sources[key] = layer.source
-    config = Config.model_validate(merged)
+    # Where nothing is set there is nothing to check, and what would check it takes time to build.
+    config = Config.model_validate(merged) if merged else Config.model_construct()
     config._sources.update(sources)
     return config
 
@@ -274,8 +274,8 @@ def file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) ->
     """The settings of one file, or of the text that it shall have."""
     text = read(path) if text is None else text
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as wrong:
+        values = _toml_values(text)
+    except ValueError as wrong:
         raise BadConfig(f"{path} is not TOML: {wrong}", hint="mend that line") from None
     if in_repo:
         return Layer(f"repo: {path}", values, path, text, forbidden=NOT_IN_A_REPO)
@@ -300,6 +300,8 @@ def check(layer: Layer) -> None:
             f"{layer.place(key)}: {key} cannot be set here",
             hint=f"set it for the whole fleet: `fleet config set {key} VALUE`",
         )
+    if not layer.values:
+        return
     try:
         policy = Config.model_validate(layer.values).policy
     except ValidationError as wrong:
@@ -366,9 +368,18 @@ def _joined(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any
 def parsed(text: str) -> Any:
     """A text as TOML reads it as a value; one that is no value stands for itself."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return _toml_values(f"value = {text}")["value"]
+    except ValueError:
         return text
+
+
+def _toml_values(text: str) -> dict[str, Any]:
+    """What a text in TOML says; one that is none is a ValueError."""
+    if not text:
+        return {}
+    import tomllib  # here, because most commands find no file to read
+
+    return tomllib.loads(text)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
