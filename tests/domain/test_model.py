@@ -108,6 +108,14 @@ def test_evolving_gives_a_changed_copy() -> None:
     assert (task.evolve(note="new").note, task.note) == ("new", "")
 
 
+def test_an_evolved_noun_is_what_pydantic_would_have_copied() -> None:
+    changes = {"note": "new", "version": 3}
+    evolved, copied = a_task().evolve(**changes), a_task().model_copy(update=changes)
+    assert evolved == copied
+    assert evolved.model_fields_set == copied.model_fields_set
+    assert evolved.model_dump_json() == copied.model_dump_json()
+
+
 HOSTILE_TITLES = {
     "--yolo": "--yolo",
     "$(touch x)": "$(touch x)",

@@ -81,7 +81,7 @@ def move(task: Task, verb: Verb, **changes: Any) -> Task:
             f"cannot {verb} {task.id}: it is {task.state}",
             hint=f"a {task.state} task allows: {allowed}",
         )
-    return task.model_copy(update={**changes, "state": after, "version": task.version + 1})
+    return task.evolve(**{**changes, "state": after, "version": task.version + 1})
 
 
 class Then(StrEnum):
@@ -163,15 +163,8 @@ def claim(task: Task, seat: Seat, now: datetime, lease: timedelta, lost: Run | N
 def adopt(task: Task, run: Run, runner: RunnerId, now: datetime, lease: timedelta) -> Claim:
     """Hand a live run to another runner; the fence rises, so the old one can write no more."""
     fence = task.fence + 1
-    taken = task.model_copy(update={"fence": fence, "updated_at": now, "version": task.version + 1})
-    kept = run.model_copy(
-        update={
-            "runner": runner,
-            "fence": fence,
-            "lease_until": now + lease,
-            "version": run.version + 1,
-        }
-    )
+    taken = task.evolve(fence=fence, updated_at=now, version=task.version + 1)
+    kept = run.evolve(runner=runner, fence=fence, lease_until=now + lease, version=run.version + 1)
     told = event("run.adopted", now, f"{runner} goes on with it", run=kept)
     return Claim(taken, kept, None, (told,))
 
@@ -180,14 +173,8 @@ def end(
     run: Run, outcome: Outcome, now: datetime, reason: Reason | None = None, note: str = ""
 ) -> Run:
     """The run as it is once it ended."""
-    return run.model_copy(
-        update={
-            "outcome": outcome,
-            "reason": reason,
-            "note": note,
-            "ended_at": now,
-            "version": run.version + 1,
-        }
+    return run.evolve(
+        outcome=outcome, reason=reason, note=note, ended_at=now, version=run.version + 1
     )
 
 

@@ -24,7 +24,7 @@ MessageId = NewType("MessageId", str)
 
 
 @lru_cache(maxsize=256)  # a moment is written many times: in a task, its run and their events
-def _instant(moment: datetime) -> str:
+def instant(moment: datetime) -> str:
     """Fixed width and one zone, so that the order of the texts is the order of the moments."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
@@ -33,8 +33,10 @@ def _sorted(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(values)))
 
 
-Instant = Annotated[AwareDatetime, PlainSerializer(_instant, return_type=str, when_used="json")]
+Instant = Annotated[AwareDatetime, PlainSerializer(instant, return_type=str, when_used="json")]
 Names = Annotated[tuple[str, ...], AfterValidator(_sorted)]
+
+_set = object.__setattr__  # nouns are frozen, except while they are made
 
 
 class State(StrEnum):
@@ -111,7 +113,13 @@ class Noun(BaseModel):
 
     def evolve(self, **changes: Any) -> Self:
         """The same noun with these fields changed. The caller vouches for the values."""
-        return self.model_copy(update=changes)
+        # As `model_copy` does, at a third of its cost: a task changes at every step of its way.
+        other = self.__class__.__new__(self.__class__)
+        _set(other, "__dict__", {**self.__dict__, **changes})
+        _set(other, "__pydantic_fields_set__", self.__pydantic_fields_set__ | changes.keys())
+        _set(other, "__pydantic_extra__", None)
+        _set(other, "__pydantic_private__", self.__pydantic_private__)
+        return other
 
 
 class Budget(Noun):

@@ -120,12 +120,12 @@ async def _placed(fleet: "Fleet", draft: Draft, option: str | None) -> Draft:
     wanted = draft.repo or option
     known = [repo.name for repo in await fleet.repos()]
     if wanted in known:
-        return draft.model_copy(update={"repo": wanted})
+        return draft.evolve(repo=wanted)
     folder = Path(wanted) if wanted else repo_here()
     if folder is None:
         return draft  # the core knows what to do when there is only one repo
     repo = await known_repo(fleet, folder)
-    return draft.model_copy(update={"repo": repo.name})
+    return draft.evolve(repo=repo.name)
 
 
 async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:
