@@ -11,24 +11,17 @@ from pathlib import Path
 _NAME = "-- name: "
 
 
-class Statements:
-    """The statements of one engine."""
+class Statements(dict[str, str]):
+    """The statements of one engine by their names, in the order of the file."""
 
     def __init__(self, text: str) -> None:
-        self._texts = dict(_parsed(text))
+        super().__init__(_parsed(text))
         self._joined: dict[tuple[str, ...], str] = {}
-
-    def __getitem__(self, name: str) -> str:
-        return self._texts[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """The names, in the order of the file."""
-        return iter(self._texts)
 
     def joined(self, *names: str) -> str:
         """A head, its filters and its order as one statement."""
         if names not in self._joined:
-            self._joined[names] = "\n".join(self._texts[name] for name in names)
+            self._joined[names] = "\n".join(self[name] for name in names)
         return self._joined[names]
 
 

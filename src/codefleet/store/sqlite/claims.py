@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from codefleet.domain import lifecycle, scheduling
 from codefleet.domain.lifecycle import Claim, Seat
-from codefleet.domain.model import Run, Task, TaskId
+from codefleet.domain.model import Run, Task, TaskId, instant
 from codefleet.domain.scheduling import Want
 from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database, Values
@@ -65,7 +65,7 @@ class _Choice:
         self._free = {seat.agent: seat for seat in seats}
         self._now = now
         self._statements, values = _asked(tuple(self._free), want)
-        self._values = {**values, "now": rows.instant(now)}
+        self._values = {**values, "now": instant(now)}
 
     def made(self) -> list[tuple[Task, Seat]]:
         """Assigned tasks take their seats while choosing; the rest share what is left."""
@@ -92,8 +92,8 @@ class _Choice:
         for names in (expired, ready) if some_expired else (ready,):
             found = self._database.run_joined(names, self._values)
             with closing(found):  # a statement left open would see the changes made below
-                for body, needs, lost in found:
-                    task = rows.task(body, needs)
+                for body, lost in found:
+                    task = rows.task(body)
                     if task.assignee and task.assignee not in self._free:
                         continue  # its seat has just been given another task
                     if lost:
@@ -102,8 +102,9 @@ class _Choice:
 
 
 def _stored(database: Database, claim: Claim) -> Claim:
-    tasks.replace(database, claim.task)
+    if not tasks.replaced(database, claim.task):
+        raise tasks.stale("task", claim.task.id)
     if claim.lost:
         steps.put_run(database, claim.lost)
     steps.put_run(database, claim.run)
-    return claim._replace(events=tuple(steps.append(database, claim.events)))
+    return Claim(claim.task, claim.run, claim.lost, tuple(steps.append(database, claim.events)))

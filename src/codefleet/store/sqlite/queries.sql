@@ -3,12 +3,27 @@
 
 -- name: add_task
 -- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.
-INSERT INTO tasks (id, unmet, body) VALUES (:id, :unmet, :body);
+INSERT INTO tasks (
+    id, unmet, state, priority, paused, approved, not_before, repo, coder, assignee, scoped,
+    fence, version, needs, body
+) VALUES (
+    :id, :unmet, :state, :priority, :paused, :approved, :not_before, :repo, :coder, :assignee,
+    :scoped, :fence, :version, :needs, :body
+);
 
 -- name: save_task
--- No row changes when somebody else was first. A completed task stays so: others count on it.
-UPDATE tasks SET body = :body
-WHERE id = :id AND version = :version - 1 AND (state <> 'completed' OR :state = 'completed');
+-- No row changes when somebody else was first, when the writer's fence is not the stored one, or
+-- when the needs differ, whose edges must change with them. A completed task stays so: others count
+-- on it.
+UPDATE tasks SET state = :state, priority = :priority, paused = :paused, approved = :approved,
+    not_before = :not_before, repo = :repo, coder = :coder, assignee = :assignee, scoped = :scoped,
+    fence = :fence, version = :version, body = :body
+WHERE id = :id AND version = :version - 1 AND needs = :needs AND fence = coalesce(:held, fence)
+    AND (state <> 'completed' OR :state = 'completed');
+
+-- name: set_needs
+-- The rest of the row is saved by the statement above.
+UPDATE tasks SET needs = :needs WHERE id = :id;
 
 -- name: unblock
 -- Runs before the task is saved as completed, so that saving it so twice unblocks only once.
@@ -16,14 +31,9 @@ UPDATE tasks SET unmet = unmet - 1
 WHERE id IN (SELECT task FROM needs WHERE need = :id)
     AND (SELECT state FROM tasks WHERE id = :id) <> 'completed';
 
--- name: edges_of
--- What a save must know: the needs, to see whether they change, and whether somebody waits.
-SELECT (SELECT json_group_array(need) FROM needs WHERE task = :id),
-    EXISTS (SELECT 1 FROM needs WHERE need = :id);
-
--- name: fence_of
--- The guard of every write by a holder.
-SELECT fence FROM tasks WHERE id = :id;
+-- name: guard_of
+-- The guard of every write by a holder, and the needs as they are stored.
+SELECT fence, needs FROM tasks WHERE id = :id;
 
 -- name: states_of
 -- One look answers three questions about a batch: what is taken, what is missing, what is met.
@@ -55,11 +65,13 @@ SELECT needs.task, needs.need FROM needs JOIN above ON needs.task = above.id;
 
 -- name: add_run
 -- A second live run of a task is refused by an index.
-INSERT INTO runs (id, task, body) VALUES (:id, :task, :body);
+INSERT INTO runs (id, task, outcome, lease_until, version, body)
+VALUES (:id, :task, :outcome, :lease_until, :version, :body);
 
 -- name: save_run
 -- No row changes when somebody else was first.
-UPDATE runs SET body = :body WHERE id = :id AND version = :version - 1;
+UPDATE runs SET outcome = :outcome, lease_until = :lease_until, version = :version, body = :body
+WHERE id = :id AND version = :version - 1;
 
 -- name: add_question
 -- A question that is asked twice is asked once.
@@ -132,11 +144,11 @@ DELETE FROM settings WHERE name = :name;
 
 -- name: add_event
 -- Writers take turns, so seqs become visible in the order in which they are given.
-INSERT INTO events (body) VALUES (:body);
+INSERT INTO events (task, kind, body) VALUES (:task, :kind, :body);
 
 -- name: add_event_at
 -- An imported event keeps its seq, above all that this store has given before.
-INSERT INTO events (seq, body) VALUES (:seq, :body);
+INSERT INTO events (seq, task, kind, body) VALUES (:seq, :task, :kind, :body);
 
 -- name: some_expired
 -- A cheap look before the dear one: mostly nobody's lease has run out.
@@ -144,18 +156,14 @@ SELECT 1 FROM runs INDEXED BY runs_live WHERE outcome IS NULL AND lease_until <=
 
 -- name: expired
 -- Tasks whose holder went away: their leases ran out. They come before all others.
-SELECT task.body,
-    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id),
-    run.body
+SELECT task.body, run.body
 FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until <= :now AND task.state = 'running' AND NOT task.paused
 
 -- name: ready
 -- A task that was cancelled and retried waits until the run that held it has ended or ran out.
 -- Named index: the planner would rather sort every pending task than read them in order.
-SELECT task.body,
-    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id),
-    run.body
+SELECT task.body, run.body
 FROM tasks AS task INDEXED BY tasks_ready
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
@@ -164,9 +172,7 @@ WHERE task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
 
 -- name: ready_one
 -- The same for a claim of one task by its id.
-SELECT task.body,
-    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id),
-    run.body
+SELECT task.body, run.body
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.id = :task AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
@@ -207,7 +213,7 @@ AND task.id = :task
 -- name: busy
 -- What holds files: what runs now, and what is about to land. Who starts in between would start from
 -- a trunk without that work and collide with it.
-SELECT task.body, '[]' FROM tasks AS task INDEXED BY tasks_by_state
+SELECT task.body FROM tasks AS task INDEXED BY tasks_by_state
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state IN ('running', 'review') AND task.scoped
     AND (run.lease_until > :now OR (task.state = 'review' AND task.approved));
@@ -225,8 +231,8 @@ SELECT min(moment) FROM (
 -- name: tasks
 -- The head of every reading of tasks; filters, an order and the same order again follow. Chosen
 -- first and read then, so that tasks which only take part in the order are not read from the table.
-SELECT task.body, (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id)
-FROM tasks AS task WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
+SELECT task.body FROM tasks AS task
+WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
 -- name: with_ids
 -- For tasks named by their ids.
@@ -272,14 +278,11 @@ ORDER BY task.place DESC LIMIT :limit
 
 -- name: all_tasks
 -- For an export, in the order of age, so that age survives it.
-SELECT task.body, (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id)
-FROM tasks AS task ORDER BY task.place;
+SELECT task.body FROM tasks AS task ORDER BY task.place;
 
 -- name: unmet
 -- What some tasks still wait for.
-SELECT needs.task, task.body,
-    (SELECT json_group_array(need) FROM needs WHERE needs.task = task.id)
-FROM needs JOIN tasks AS task ON task.id = needs.need
+SELECT needs.task, task.body FROM needs JOIN tasks AS task ON task.id = needs.need
 WHERE needs.task IN (SELECT value FROM json_each(:ids)) AND task.state <> 'completed'
 ORDER BY needs.task, task.place;
 

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from codefleet.domain.errors import LostRun, NotFound
 from codefleet.domain.model import (
     Conflict,
     Event,
@@ -15,7 +14,6 @@ from codefleet.domain.model import (
     Rest,
     Run,
     Runner,
-    TaskId,
 )
 from codefleet.ports import Write
 from codefleet.store.sqlite import rows, tasks
@@ -45,10 +43,10 @@ _OTHERS = (
 
 def write(database: Database, step: Write) -> Sequence[Event]:
     """Do one step and return its events with their seqs."""
-    _check_fences(database, step.fences)
     if step.tasks:
         tasks.add(database, [task for task in step.tasks if task.version == 0])
-        tasks.save(database, [task for task in step.tasks if task.version > 0])
+        tasks.save(database, [task for task in step.tasks if task.version > 0], step.fences)
+    _check_fences(database, step)
     for run in step.runs:
         put_run(database, run)
     for kind in _OTHERS:
@@ -60,11 +58,9 @@ def write(database: Database, step: Write) -> Sequence[Event]:
 
 def put_run(database: Database, run: Run) -> None:
     """Add or replace one run; a task has at most one live one."""
-    values = {"id": run.id, "task": run.task, "body": run.model_dump_json()}
+    statement = "save_run" if run.version else "add_run"
     try:
-        if run.version == 0:
-            database.run("add_run", values)
-        elif not database.run("save_run", {**values, "version": run.version}).rowcount:
+        if not database.run(statement, rows.of_run(run)).rowcount:
             raise tasks.stale("run", run.id)
     except sqlite3.IntegrityError as error:
         raise tasks.stale("run", run.id) from error
@@ -73,20 +69,18 @@ def put_run(database: Database, run: Run) -> None:
 def append(database: Database, events: Sequence[Event]) -> Sequence[Event]:
     """Add events to the log and return them with their seqs."""
     return [
-        event.evolve(seq=database.run("add_event", {"body": rows.event_body(event)}).lastrowid)
+        event.evolve(seq=database.run("add_event", rows.of_event(event)).lastrowid)
         for event in events
     ]
 
 
-def _check_fences(database: Database, fences: Mapping[TaskId, int]) -> None:
-    for task, fence in fences.items():
-        row = database.run("fence_of", {"id": task}).fetchone()
-        if row is None:
-            raise NotFound(f"no task {task}", hint="`fleet list` shows every task")
-        if row[0] != fence:
-            raise LostRun(
-                f"the lease on {task} is lost", hint="another run or a person has taken it over"
-            )
+def _check_fences(database: Database, step: Write) -> None:
+    """Refuse a writer who no longer holds what it says; to save a task has looked already."""
+    if step.fences:
+        saved = {task.id for task in step.tasks if task.version}
+        for task, fence in step.fences.items():
+            if task not in saved:
+                tasks.check_fence(database, task, fence)
 
 
 def _put(database: Database, kind: _Kind, noun: Other) -> None:

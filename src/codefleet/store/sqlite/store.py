@@ -25,6 +25,7 @@ from codefleet.domain.model import (
     Spent,
     Task,
     TaskId,
+    instant,
 )
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Clock, TaskQuery, Write
@@ -109,15 +110,15 @@ class SqliteStore:
             repo=query.repo,
             label=query.label,
             text=(query.text or "").casefold(),
-            now=rows.instant(self._clock.now()),
+            now=instant(self._clock.now()),
             limit=-1 if query.limit is None else query.limit,
         )
         return [rows.task(*row) for row in found]
 
     async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
         waits: dict[TaskId, list[Task]] = {task: [] for task in tasks}
-        for task, body, needs in await self._rows("unmet", ids=rows.listed(tasks)):
-            waits[task].append(rows.task(body, needs))
+        for task, body in await self._rows("unmet", ids=rows.listed(tasks)):
+            waits[task].append(rows.task(body))
         return waits
 
     async def needed_by(self, task: TaskId) -> Sequence[TaskId]:
@@ -151,14 +152,14 @@ class SqliteStore:
     ) -> Sequence[Spent]:
         found = await self._rows(
             "spent",
-            since=rows.instant(since),
-            until=rows.instant(until) if until else rows.END_OF_TIME,
+            since=instant(since),
+            until=instant(until) if until else rows.END_OF_TIME,
             **{f"by_{name}": name in by for name in _BY},
         )
         return [rows.spent(*row) for row in found]
 
     async def next_start(self) -> datetime | None:
-        ((moment,),) = await self._rows("next_start", now=rows.instant(self._clock.now()))
+        ((moment,),) = await self._rows("next_start", now=instant(self._clock.now()))
         return datetime.fromisoformat(moment) if moment else None
 
     async def questions(
@@ -171,7 +172,7 @@ class SqliteStore:
         )
 
     async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]:
-        earliest = rows.instant(since) if since else ""
+        earliest = instant(since) if since else ""
         return await self._nouns(Conflict, "conflicts", since=earliest)
 
     async def repos(self) -> Sequence[Repo]:

@@ -4,12 +4,12 @@
 added or its needs change, taken down by one when a need is completed, in that same transaction.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from codefleet.domain import graph
-from codefleet.domain.errors import Duplicate, NotFound, Stale
-from codefleet.domain.model import State, Task
+from codefleet.domain.errors import Duplicate, LostRun, NotFound, Stale
+from codefleet.domain.model import State, Task, TaskId
 from codefleet.store.sqlite import rows
 from codefleet.store.sqlite.database import Database
 
@@ -27,25 +27,41 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
     _add_edges(database, tasks)
 
 
-def save(database: Database, tasks: Sequence[Task]) -> None:
-    """Replace stored tasks, each one version on, and unblock what waited for the completed."""
-    edges = [(task, *database.run("edges_of", {"id": task.id}).fetchone()) for task in tasks]
-    changed = [task for task, needs, _ in edges if set(json.loads(needs)) != set(task.needs)]
-    if changed:
-        _check_changed_needs(database, changed)
-    for task, _, is_needed in edges:
-        if is_needed and task.state is State.COMPLETED:
+def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]) -> None:
+    """Replace stored tasks, each one version on, and unblock what waited for the completed.
+
+    A task under `fences` is refused when its stored fence differs.
+    """
+    held = dict(fences)
+    changed = []
+    for task in tasks:
+        if task.state is State.COMPLETED:
             database.run("unblock", {"id": task.id})
-        replace(database, task)
+        fence = held.pop(task.id, None)  # the writer's own first save may raise it
+        if not replaced(database, task, fence):
+            if fence is not None:
+                check_fence(database, task.id, fence)
+            changed.append(task)
     if changed:
-        _replace_edges(database, changed)
+        _save_with_needs(database, changed)
 
 
-def replace(database: Database, task: Task) -> None:
-    """Replace one stored task whose needs are as they were and that nobody waits for."""
-    values = {"id": task.id, "version": task.version, "state": task.state}
-    if not database.run("save_task", {**values, "body": rows.task_body(task)}).rowcount:
-        raise stale("task", task.id)
+def replaced(database: Database, task: Task, fence: int | None = None) -> bool:
+    """Replace one stored task whose needs are as they were; False when it is not that one."""
+    values = rows.of_task(task)
+    values["held"] = fence
+    return database.run("save_task", values).rowcount == 1
+
+
+def check_fence(database: Database, task: TaskId, fence: int) -> None:
+    """Refuse a writer who no longer holds the task."""
+    row = database.run("guard_of", {"id": task}).fetchone()
+    if row is None:
+        raise NotFound(f"no task {task}", hint="`fleet list` shows every task")
+    if row[0] != fence:
+        raise LostRun(
+            f"the lease on {task} is lost", hint="another run or a person has taken it over"
+        )
 
 
 def stale(word: str, key: str) -> Stale:
@@ -94,15 +110,21 @@ def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
     graph.order({**needs, **{task.id: task.needs for task in tasks}})
 
 
-def _replace_edges(database: Database, tasks: Sequence[Task]) -> None:
+def _save_with_needs(database: Database, tasks: Sequence[Task]) -> None:
+    """Save tasks whose needs are not the stored ones, with their edges; or they are stale."""
+    _check_changed_needs(database, tasks)
+    for task in tasks:
+        database.run("set_needs", {"id": task.id, "needs": rows.listed(task.needs)})
+        if not replaced(database, task):
+            raise stale("task", task.id)
     database.run_many("drop_needs", ({"task": task.id} for task in tasks))
     _add_edges(database, tasks)
     database.run_many("recount", ({"id": task.id} for task in tasks))
 
 
-def _row(task: Task, states: Mapping[str, State]) -> dict[str, str | int]:
+def _row(task: Task, states: Mapping[str, State]) -> dict[str, Any]:
     unmet = sum(states[need] is not State.COMPLETED for need in set(task.needs))
-    return {"id": task.id, "unmet": unmet, "body": rows.task_body(task)}
+    return {**rows.of_task(task), "unmet": unmet}
 
 
 def _add_edges(database: Database, tasks: Iterable[Task]) -> None:

@@ -29,8 +29,8 @@ def everything(database: Database) -> Iterator[tuple[str, str]]:
     """Every row as (kind of noun, JSON). Runners, lanes and rests are of the moment and stay."""
     for (body,) in database.run("repos"):
         yield "repo", body
-    for body, needs in database.run("all_tasks"):
-        yield "task", rows.task_json(body, needs)
+    for (body,) in database.run("all_tasks"):
+        yield "task", body
     for (body,) in database.run_joined(("runs", "oldest_run_first"), {}):
         yield "run", body
     for (body,) in database.run_joined(("questions", "oldest_question_first"), {}):
@@ -92,10 +92,7 @@ def _noun(kind: str, text: str) -> Any:
 
 
 def _load_the_rest(database: Database, nouns: Nouns) -> None:
-    database.run_many(
-        "add_run",
-        ({"id": run.id, "task": run.task, "body": run.model_dump_json()} for run in nouns["run"]),
-    )
+    database.run_many("add_run", map(rows.of_run, nouns["run"]))
     for kind in ("question", "conflict", "message"):
         database.run_many(
             f"add_{kind}", ({"id": noun.id, "body": noun.model_dump_json()} for noun in nouns[kind])
@@ -106,5 +103,5 @@ def _load_the_rest(database: Database, nouns: Nouns) -> None:
     given: int = database.run("last_seq").fetchone()[0]
     database.run_many(
         "add_event_at",
-        ({"seq": given + event.seq, "body": rows.event_body(event)} for event in nouns["event"]),
+        ({**rows.of_event(event), "seq": given + event.seq} for event in nouns["event"]),
     )
