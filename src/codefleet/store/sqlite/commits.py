@@ -1,14 +1,15 @@
 """Steps that are committed together: all that were asked for in one turn of the event loop.
 
-A commit to disk is the whole cost of a small write, so writers that come at once share one. Each
-step still succeeds or fails alone. Nothing waits inside SQLite and no transaction lives across an
-await, so a step is also atomic for the other coroutines of this process.
+A commit to disk is the whole cost of a small write, so writers that come at once share one: each
+leaves its step and lets the others of this turn do the same, and the first to come back commits
+them all. Each step still succeeds or fails alone. Nothing waits inside SQLite and no transaction
+lives across an await, so a step is also atomic for the other coroutines of this process.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store.sqlite.database import Database
@@ -19,23 +20,24 @@ PATIENCE_S = 30.0
 T = TypeVar("T")
 
 
-class _Asked(NamedTuple):
-    step: Callable[[], Any]
-    answer: asyncio.Future[Any]
+class _Asked:
+    """One step on its way to disk."""
 
+    __slots__ = ("error", "is_over", "result", "step", "waiter")
 
-class _Answer(NamedTuple):
-    to: asyncio.Future[Any]
-    result: Any = None
-    error: Exception | None = None
+    def __init__(self, step: Callable[[], Any]) -> None:
+        self.step = step
+        self.is_over = False
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.waiter: asyncio.Future[None] | None = None
 
-    def give(self) -> None:
-        if self.to.done():  # whoever asked was cancelled meanwhile
-            return
-        if self.error is None:
-            self.to.set_result(self.result)
-        else:
-            self.to.set_exception(self.error)
+    def end(self, error: Exception | None = None) -> None:
+        """It is on disk, or refused; or, when its writer was cancelled, not wanted any more."""
+        self.is_over = True
+        self.error = error
+        if self.waiter and not self.waiter.done():
+            self.waiter.set_result(None)
 
 
 class Commits:
@@ -47,20 +49,31 @@ class Commits:
         self._announce = announce
         self._asked: list[_Asked] = []
         self._give_up_at = 0.0
+        self._will_retry = False
         self._is_closed = False
 
-    def ask(self, step: Callable[[], T]) -> asyncio.Future[T]:
-        """Run a step inside the next transaction; the future tells when it is on disk."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+    async def ask(self, step: Callable[[], T]) -> T:
+        """Run a step inside the next transaction; its result comes once it is on disk."""
         if self._is_closed:
-            answer.set_exception(self._closed())
-            return answer
-        if not self._asked:
-            self._give_up_at = loop.time() + PATIENCE_S
-            loop.call_soon(self._commit_all, loop)
-        self._asked.append(_Asked(step, answer))
-        return answer
+            raise self._closed()
+        asked = _Asked(step)
+        self._asked.append(asked)
+        try:
+            await asyncio.sleep(0)  # for the other writers of this turn
+            if not asked.is_over and not self._will_retry:
+                loop = asyncio.get_running_loop()
+                self._give_up_at = loop.time() + PATIENCE_S
+                self._commit_all(loop)
+            if not asked.is_over:
+                asked.waiter = asyncio.get_running_loop().create_future()
+                await asked.waiter
+        except asyncio.CancelledError:
+            asked.end()
+            raise
+        if asked.error is not None:
+            raise asked.error
+        result: T = asked.result
+        return result
 
     def close(self) -> None:
         """Take no more steps, and refuse those that still wait for their turn."""
@@ -71,60 +84,62 @@ class Commits:
         return StoreTrouble(f"the store {self._database.path} is closed", hint="open it again")
 
     def _commit_all(self, loop: asyncio.AbstractEventLoop, apart: bool = False) -> None:
-        if not self._asked:
+        """Commit all steps that wait; a little later, when another process writes just now."""
+        self._will_retry = False
+        asked = self._asked = [one for one in self._asked if not one.is_over]
+        if not asked:
             return
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             if is_busy(error) and loop.time() < self._give_up_at:
+                self._will_retry = True
                 loop.call_later(moment(), self._commit_all, loop, apart)
             else:
                 self._refuse_all(explained(error, self._database.path))
             return
-        asked = [one for one in self._asked if not one.answer.done()]
-        self._asked = []
-        answers = self._committed(asked, apart)
-        if answers is None:
-            self._asked = asked
+        if self._are_committed(asked, apart):
+            self._asked = []
+        else:
             self._commit_all(loop, apart=True)
-            return
-        for answer in answers:
-            answer.give()
 
-    def _committed(self, asked: list[_Asked], apart: bool) -> list[_Answer] | None:
-        """Do and commit all steps; None when one of several is refused and they must be apart.
+    def _are_committed(self, asked: list[_Asked], apart: bool) -> bool:
+        """Do and commit all steps; False when one of several is refused and they must be apart.
 
         That is rare, and a savepoint for every step would cost each of them a copy of its pages.
         """
         before = self._connection.total_changes
-        do = self._done_apart if apart else self._done
         try:
-            answers = [do(one) for one in asked]
+            for one in asked:
+                if apart:
+                    self._do_apart(one)
+                else:
+                    one.result = one.step()
             self._connection.execute("COMMIT")
         except Exception as error:
             self._roll_back()
             if len(asked) > 1 and not apart:
-                return None
-            return [_Answer(one.answer, error=self._told(error)) for one in asked]
+                return False
+            for one in asked:
+                one.end(self._told(error))
+            return True
         if self._connection.total_changes != before:
             self._announce()
-        return answers
+        for one in asked:
+            one.end(one.error)
+        return True
 
-    def _done(self, asked: _Asked) -> _Answer:
-        return _Answer(asked.answer, asked.step())
-
-    def _done_apart(self, asked: _Asked) -> _Answer:
+    def _do_apart(self, asked: _Asked) -> None:
         """Do one step; a refused one leaves no trace and harms no other."""
         self._connection.execute("SAVEPOINT step")
         try:
-            answer = self._done(asked)
+            asked.result = asked.step()
         except Exception as error:
             if not self._connection.in_transaction:  # SQLite gave up all of it: a full disk
                 raise
             self._connection.execute("ROLLBACK TO step")
-            answer = _Answer(asked.answer, error=self._told(error))
+            asked.error = self._told(error)
         self._connection.execute("RELEASE step")
-        return answer
 
     def _told(self, error: Exception) -> Exception:
         if isinstance(error, sqlite3.Error):
@@ -138,4 +153,4 @@ class Commits:
     def _refuse_all(self, error: Exception) -> None:
         asked, self._asked = self._asked, []
         for one in asked:
-            _Answer(one.answer, error=error).give()
+            one.end(error)

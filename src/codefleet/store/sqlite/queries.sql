@@ -31,9 +31,9 @@ UPDATE tasks SET unmet = unmet - 1
 WHERE id IN (SELECT task FROM needs WHERE need = :id)
     AND (SELECT state FROM tasks WHERE id = :id) <> 'completed';
 
--- name: guard_of
--- The guard of every write by a holder, and the needs as they are stored.
-SELECT fence, needs FROM tasks WHERE id = :id;
+-- name: fence_of
+-- The guard of every write by a holder that saves no task, and the reason when one is not saved.
+SELECT fence FROM tasks WHERE id = :id;
 
 -- name: states_of
 -- One look answers three questions about a batch: what is taken, what is missing, what is met.

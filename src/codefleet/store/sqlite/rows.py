@@ -21,7 +21,7 @@ def of_task(task: Task) -> dict[str, Any]:
     """A task as its row keeps it. Plain texts and numbers: others take the driver time to adapt."""
     return {
         "id": task.id,
-        "state": task.state.value,
+        "state": str(task.state),
         "priority": task.priority,
         "paused": int(task.paused),
         "approved": int(task.approved),
@@ -47,7 +47,7 @@ def of_run(run: Run) -> dict[str, Any]:
     return {
         "id": run.id,
         "task": run.task,
-        "outcome": run.outcome.value if run.outcome else None,
+        "outcome": str(run.outcome) if run.outcome else None,
         "lease_until": instant(run.lease_until),
         "version": run.version,
         "body": run.model_dump_json(),

@@ -43,10 +43,8 @@ _OTHERS = (
 
 def write(database: Database, step: Write) -> Sequence[Event]:
     """Do one step and return its events with their seqs."""
-    if step.tasks:
-        tasks.add(database, [task for task in step.tasks if task.version == 0])
-        tasks.save(database, [task for task in step.tasks if task.version > 0], step.fences)
-    _check_fences(database, step)
+    tasks.add(database, [task for task in step.tasks if task.version == 0])
+    tasks.save(database, [task for task in step.tasks if task.version > 0], step.fences)
     for run in step.runs:
         put_run(database, run)
     for kind in _OTHERS:
@@ -72,15 +70,6 @@ def append(database: Database, events: Sequence[Event]) -> Sequence[Event]:
         event.evolve(seq=database.run("add_event", rows.of_event(event)).lastrowid)
         for event in events
     ]
-
-
-def _check_fences(database: Database, step: Write) -> None:
-    """Refuse a writer who no longer holds what it says; to save a task has looked already."""
-    if step.fences:
-        saved = {task.id for task in step.tasks if task.version}
-        for task, fence in step.fences.items():
-            if task not in saved:
-                tasks.check_fence(database, task, fence)
 
 
 def _put(database: Database, kind: _Kind, noun: Other) -> None:

@@ -30,7 +30,7 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
 def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]) -> None:
     """Replace stored tasks, each one version on, and unblock what waited for the completed.
 
-    A task under `fences` is refused when its stored fence differs.
+    The step is refused when the stored fence of a task under `fences` differs, saved or not.
     """
     held = dict(fences)
     changed = []
@@ -40,8 +40,10 @@ def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]
         fence = held.pop(task.id, None)  # the writer's own first save may raise it
         if not replaced(database, task, fence):
             if fence is not None:
-                check_fence(database, task.id, fence)
+                _check_fence(database, task.id, fence)
             changed.append(task)
+    for name, fence in held.items():
+        _check_fence(database, name, fence)
     if changed:
         _save_with_needs(database, changed)
 
@@ -53,9 +55,9 @@ def replaced(database: Database, task: Task, fence: int | None = None) -> bool:
     return database.run("save_task", values).rowcount == 1
 
 
-def check_fence(database: Database, task: TaskId, fence: int) -> None:
+def _check_fence(database: Database, task: TaskId, fence: int) -> None:
     """Refuse a writer who no longer holds the task."""
-    row = database.run("guard_of", {"id": task}).fetchone()
+    row = database.run("fence_of", {"id": task}).fetchone()
     if row is None:
         raise NotFound(f"no task {task}", hint="`fleet list` shows every task")
     if row[0] != fence:
