@@ -16,13 +16,10 @@ class Statements(dict[str, str]):
 
     def __init__(self, text: str) -> None:
         super().__init__(_parsed(text))
-        self._joined: dict[tuple[str, ...], str] = {}
 
     def joined(self, *names: str) -> str:
         """A head, its filters and its order as one statement."""
-        if names not in self._joined:
-            self._joined[names] = "\n".join(self[name] for name in names)
-        return self._joined[names]
+        return "\n".join(self[name] for name in names)
 
 
 @cache

@@ -35,7 +35,7 @@ def claim(
 
 
 @lru_cache(maxsize=256)
-def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[Sequence[str]], Values]:
+def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[tuple[str, ...]], Values]:
     """The statements that read the candidates, by the names of their parts, and their values."""
     lists = {
         "seats": agents,

@@ -1,9 +1,11 @@
 """The open file: how it is made, guarded, brought up to date and asked."""
 
+import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store import statements
@@ -14,6 +16,7 @@ OPENING_S = 10.0
 OURS = int.from_bytes(b"flee")
 """The mark in the file's head by which a store is told from another program's database."""
 
+_PARAMETER = re.compile(r":(\w+)")
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 Durability = Literal["full", "normal"]
@@ -27,20 +30,28 @@ class Database:
         self.path = path
         self.connection = connection
         self._statements = statements.read(HERE / "queries.sql")
+        self._numbered: dict[tuple[str, ...], _Numbered] = {}
         self._version = 0
         connection.create_function("holds", 2, _holds, deterministic=True)
 
     def run(self, name: str, values: Values | None = None) -> sqlite3.Cursor:
         """Send one statement."""
-        return self.connection.execute(self._statements[name], values or {})
+        return self.run_joined((name,), values or {})
 
     def run_many(self, name: str, rows: Iterable[Values]) -> None:
         """Send one statement once for each row."""
-        self.connection.executemany(self._statements[name], rows)
+        statement = self._statement((name,))
+        self.connection.executemany(statement.text, map(statement.in_order, rows))
 
-    def run_joined(self, names: Iterable[str], values: Values) -> sqlite3.Cursor:
+    def run_joined(self, names: tuple[str, ...], values: Values) -> sqlite3.Cursor:
         """Send a head with its filters and its order."""
-        return self.connection.execute(self._statements.joined(*names), values)
+        statement = self._statement(names)
+        return self.connection.execute(statement.text, statement.in_order(values))
+
+    def _statement(self, names: tuple[str, ...]) -> "_Numbered":
+        if names not in self._numbered:
+            self._numbered[names] = _numbered(self._statements.joined(*names))
+        return self._numbered[names]
 
     def run_each(self, name: str) -> None:
         """Send the several statements that stand under one name."""
@@ -142,6 +153,24 @@ def _apply(connection: sqlite3.Connection, script: str) -> None:
         if sqlite3.complete_statement(statement):
             connection.execute(statement)
             statement = ""
+
+
+class _Numbered(NamedTuple):
+    """A statement whose parameters have numbers, and what puts the values in their order.
+
+    By name, the driver makes a text and looks it up for every parameter of every call.
+    """
+
+    text: str
+    in_order: Callable[[Values], Sequence[Any]]
+
+
+def _numbered(text: str) -> _Numbered:
+    names = list(dict.fromkeys(_PARAMETER.findall(text)))
+    plain = _PARAMETER.sub(lambda match: f"?{names.index(match[1]) + 1}", text)
+    if len(names) > 1:
+        return _Numbered(plain, itemgetter(*names))
+    return _Numbered(plain, lambda values: [values[name] for name in names])
 
 
 def _holds(text: str, part: str) -> bool:
