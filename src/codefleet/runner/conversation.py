@@ -12,7 +12,7 @@ from codefleet.config import Config
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Question
 from codefleet.domain.policy import Decision, Ruling, decide
-from codefleet.ports import Asks, Coder, Finished, Signal, Talker, Wants
+from codefleet.ports import Asks, Broke, Coder, Finished, Limited, Signal, Talker, Wants
 from codefleet.runner.custody import Kept
 from codefleet.runner.hearing import Heard
 from codefleet.runner.hold import Hold
@@ -20,6 +20,7 @@ from codefleet.runner.permission import permissions_of, question
 from codefleet.runner.prompt import note
 from codefleet.runner.verdict import Cause
 
+MOST_REQUESTS = 10_000
 Stopping = Callable[[Cause, str], None]
 
 
@@ -76,15 +77,17 @@ class Conversation:
         for wants, decision in self._due:
             self._answer(self._talker, wants, decision)
         self._due.clear()
-        if isinstance(self.heard.end, Asks):
-            self.heard.ask(self.heard.end)
-            self.stop(Cause.ASKED, "it waits for an answer")
-            return
-        end = self.heard.end
-        if isinstance(end, Finished) or (end is None and self.mail):
-            await self._deliver(self._talker)
-        if self.heard.end:
-            self.kept.hush()
+        has_mail, self.mail = self.mail, False
+        match self.heard.end:
+            case Asks() as asks:
+                self.heard.ask(asks)
+                self.stop(Cause.ASKED, "it waits for an answer")
+            case None if has_mail:
+                await self._deliver(self._talker)
+            case Finished() if await self._deliver(self._talker):
+                self.heard.end = None  # it goes on with these words
+            case Finished() | Broke() | Limited():
+                self.kept.hush()
 
     def _answer(self, talker: Talker, wants: Wants, decision: Decision) -> None:
         if decision.ruling is Ruling.ASK:
@@ -93,18 +96,25 @@ class Conversation:
         allowed = decision.ruling is Ruling.ALLOW
         self.kept.say(talker.permit(wants, allowed=allowed, why="" if allowed else decision.why))
 
-    async def _deliver(self, talker: Talker) -> None:
-        """Say first, write down then: whoever comes between says it again, and it is heard once."""
-        self.mail = False
-        fleet = self.hold.fleet
-        for message in await fleet.messages_for(self.hold.run):
+    async def _deliver(self, talker: Talker) -> bool:
+        """Bring what humans said; False when there was nothing, or nobody to hear it.
+
+        It is said first and written down then. Whoever comes in between says it again, and it is
+        heard once.
+        """
+        fleet, run = self.hold.fleet, self.hold.run
+        said = False
+        for message in await fleet.messages_for(run):
             if self.kept.say(talker.say(message.id, note(message))):
-                await fleet.delivered(message, self.hold.run)
-                self.heard.end = None  # it goes on with these words
+                await fleet.delivered(message, run)
+                said = True
+        return said
 
     async def _decisions(self) -> dict[str, Decision]:
         run = self.hold.run
-        told = await self.hold.fleet.store.events(task=run.task, kinds=["run.permission"])
+        told = await self.hold.fleet.store.events(
+            task=run.task, kinds=["run.permission"], newest=True, limit=MOST_REQUESTS
+        )
         return {
             one.data["request"]: Decision(Ruling(one.data["verdict"]), one.data["why"])
             for one in told
