@@ -118,6 +118,15 @@ async def test_a_line_that_a_dying_runner_left_half_written_is_said_anew(yard: Y
     assert kept.lines(0)[0] == ["the prompt", "half a line"]
 
 
+async def test_half_a_line_is_never_heard(yard: Yard) -> None:
+    kept = await listening(yard, "cat")
+    with (kept.folder / "input.jsonl").open("a") as file:
+        file.write("half a li")
+    kept.hush()
+    await ended(kept)
+    assert kept.lines(0, final=True)[0] == ["the prompt"]
+
+
 async def test_what_is_said_is_for_the_eyes_of_the_user_alone(yard: Yard) -> None:
     kept = await listening(yard, "cat")
     kept.say("a secret")
