@@ -40,7 +40,7 @@ class Scene:
         self.heard = Heard()
         settings = Config(policy=rules)
         stop = lambda cause, _: self.stops.append(cause)  # noqa: E731  # a name for the list
-        talk = Conversation(self.hold, coder, self.kept, self.heard, settings, stop)
+        talk = Conversation(self.hold, coder, self.kept, self.heard, lambda: settings, stop)
         await talk.begin()
         return talk
 

@@ -1,7 +1,9 @@
 """An agent that wants to use a tool: rules answer, else a human does, and the answer is obeyed."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,7 @@ from codefleet.domain.policy import Rule, Ruling
 from codefleet.fleet import Fleet
 from codefleet.ports import Write
 from tests.gitrepo import SampleRepo
-from tests.stories.conftest import Crew
+from tests.stories.conftest import BOUND_S, Crew
 
 Add = Callable[..., Awaitable[Task]]
 StateOf = Callable[[Task], Awaitable[State]]
@@ -103,6 +105,29 @@ async def test_a_rule_that_denies_counts_more_than_what_a_human_allowed_before(
     await fleet.answer(task.id, "always")
     await crew.work(policy=rules("deny shell touch *"))
     assert [verdict for verdict, _ in await verdicts(fleet, task)] == ["ask", "deny"]
+
+
+async def test_a_rule_that_is_added_while_an_agent_works_counts_for_it(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    task = await add("Build", "say begun", "wait until go", "want shell touch built", "write a x")
+    loop = crew.loop(1, until_idle=True)
+    working = asyncio.create_task(loop.run())
+
+    async def begun() -> object:
+        return await fleet.store.events(task=task.id, kinds=["run.said"])
+
+    async def noticed() -> object:
+        return await fleet.store.events(kinds=["config.changed"])
+
+    await crew.wait_for(begun)
+    (fleet.home / "fleet.toml").write_text('[[policy]]\nthen = "deny"\n')
+    await add("Wake the runner", "write b x")
+    await crew.wait_for(noticed)
+    [run] = await fleet.runs_of(task.id)
+    Path(str(run.worktree), "go").touch()
+    await asyncio.wait_for(working, BOUND_S)
+    assert await verdicts(fleet, task) == [("deny", "deny * *")]
 
 
 async def test_a_path_in_the_worktree_is_matched_from_its_top(

@@ -38,6 +38,7 @@ class Attempt:
     def __init__(self, desk: Desk, task: Task, run: Run, repo: Repo) -> None:
         self.fleet, self.places = desk.fleet, desk.places
         self.settings = desk.settings(repo)
+        self.settings_now = lambda: desk.settings(repo)
         self.task = task
         self.repo = repo
         self.hold = Hold(desk.fleet, run)
@@ -108,7 +109,9 @@ class Attempt:
         earlier = await self._earlier()
         session = _session(earlier, coder.abilities)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
-        self.talk = Conversation(self.hold, coder, self.kept, self.heard, self.settings, self.stop)
+        self.talk = Conversation(
+            self.hold, coder, self.kept, self.heard, self.settings_now, self.stop
+        )
         listener = Listener(
             self.hold,
             coder,

@@ -21,6 +21,7 @@ from codefleet.runner.prompt import note
 from codefleet.runner.verdict import Cause
 
 MOST_REQUESTS = 10_000
+Settings = Callable[[], Config]
 Stopping = Callable[[Cause, str], None]
 
 
@@ -28,10 +29,11 @@ class Conversation:
     """The fleet's side of the talk with one agent; with one that does not talk, it is silent."""
 
     def __init__(
-        self, hold: Hold, coder: Coder, kept: Kept, heard: Heard, settings: Config, stop: Stopping
+        self, hold: Hold, coder: Coder, kept: Kept, heard: Heard, now: Settings, stop: Stopping
     ) -> None:
+        """`now` gives the settings in force: a rule that is changed counts at once."""
         self.hold, self.kept, self.heard = hold, kept, heard
-        self.settings, self.stop = settings, stop
+        self.settings_now, self.stop = now, stop
         self.mail = True
         self._talker = cast(Talker, coder) if coder.abilities.talks else None
         self._answered: Sequence[Question] = ()
@@ -54,7 +56,8 @@ class Conversation:
         if not self._talker or not isinstance(signal, Wants):
             return []
         detail = self._within(signal.detail)
-        decision = decide(self.settings.policy, self._answered, signal.tool, detail)
+        settings = self.settings_now()
+        decision = decide(settings.policy, self._answered, signal.tool, detail)
         self._due.append((signal, decision))
         return [
             event(
