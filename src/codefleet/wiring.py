@@ -5,11 +5,15 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from codefleet.config import Config, fleet_home, load
 from codefleet.domain.errors import BadConfig
 from codefleet.fleet import Fleet
 from codefleet.ports import Clock, Store
+
+if TYPE_CHECKING:
+    from codefleet.store.postgres.store import PostgresStore
 
 DATABASE = "fleet.db"
 
@@ -41,20 +45,33 @@ async def open_fleet(
 
 
 async def open_store(config: Config, home: Path, *, clock: Clock, create: bool) -> Store:
-    """The store at the configured address; empty means the database file in the home."""
-    path = _sqlite_path(config.store, home)
-    if path is None:
+    """The store at the configured address; empty means the database file in the home.
+
+    PostgreSQL goes by its own clock, because the machines that share it may differ.
+    """
+    address = config.store or f"sqlite://{(home / DATABASE).absolute()}"
+    scheme, _, rest = address.partition("://")
+    if scheme == "sqlite" and rest.startswith("/"):
+        from codefleet.store.sqlite.store import SqliteStore
+
+        path = Path(rest)
+        return SqliteStore.open(path, clock=clock, durability=config.durability, create=create)
+    if scheme in ("postgresql", "postgres"):
+        return await _postgres().open(address, durability=config.durability, create=create)
+    raise BadConfig(
+        "store: this is not an address of a store",
+        hint="leave it empty, or say sqlite:///PATH or postgresql://USER@HOST/DATABASE",
+    )
+
+
+def _postgres() -> "type[PostgresStore]":
+    try:
+        from codefleet.store.postgres.store import PostgresStore
+    except ModuleNotFoundError as missing:
+        if missing.name != "psycopg":
+            raise
         raise BadConfig(
-            f"store: {config.store!r} is not an address of a store",
-            hint="leave it empty, or say sqlite:///PATH",
-        )
-    from codefleet.store.sqlite.store import SqliteStore
-
-    return SqliteStore.open(path, clock=clock, durability=config.durability, create=create)
-
-
-def _sqlite_path(address: str, home: Path) -> Path | None:
-    if not address:
-        return home / DATABASE
-    scheme, separator, rest = address.partition("://")
-    return Path(rest) if separator and scheme == "sqlite" and rest.startswith("/") else None
+            "store: the driver for PostgreSQL is not installed",
+            hint="install it: pip install 'codefleet[postgres]'",
+        ) from None
+    return PostgresStore

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.ports import Clock, Store
+from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.sqlite.store import SqliteStore
+from tests import postgres
 
 
 class Kind(NamedTuple):
@@ -20,4 +22,13 @@ def _sqlite(place: str, clock: Clock) -> Store:
     return SqliteStore.open(Path(place), clock=clock)
 
 
-KINDS = {"sqlite": Kind(place=lambda folder: str(folder / "fleet.db"), open=_sqlite)}
+def _postgres(place: str, clock: Clock) -> Store:
+    return PostgresStore(place, clock=clock)
+
+
+KINDS = {
+    "sqlite": Kind(place=lambda folder: str(folder / "fleet.db"), open=_sqlite),
+    "postgres": Kind(
+        place=lambda folder: postgres.shared().fresh(), open=_postgres, missing=postgres.missing
+    ),
+}

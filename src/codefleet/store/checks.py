@@ -1,0 +1,57 @@
+"""What every store refuses before it writes, whatever its engine."""
+
+from collections.abc import Collection, Iterable
+
+from codefleet.domain import graph
+from codefleet.domain.errors import Duplicate, LostRun, NotFound, Stale
+from codefleet.domain.model import Task
+
+
+def stale(word: str, key: str) -> Stale:
+    """Somebody else was first."""
+    return Stale(f"{word} {key} has changed meanwhile", hint="read it again and repeat")
+
+
+def lost(task: str) -> LostRun:
+    """The writer no longer holds the task."""
+    return LostRun(f"the lease on {task} is lost", hint="another run or a person has taken it over")
+
+
+def no_task(task: str) -> NotFound:
+    """There is no such task."""
+    return NotFound(f"no task {task}", hint="`fleet list` shows every task")
+
+
+def refuse_duplicates(tasks: Iterable[Task], stored: Iterable[str]) -> None:
+    """Refuse an id that is taken, by a stored task or by another of these."""
+    taken = set(stored)
+    for task in tasks:
+        if task.id in taken:
+            raise Duplicate(f"there is already a task {task.id}", hint="give it another id")
+        taken.add(task.id)
+
+
+def refuse_missing(tasks: Iterable[Task], known: Collection[str]) -> None:
+    """Refuse a need that is no task."""
+    for task in tasks:
+        for need in task.needs:
+            if need not in known:
+                raise no_task(need)
+
+
+def refuse_cycle(tasks: Iterable[Task]) -> None:
+    """Refuse new tasks that wait for one another. No stored task can wait for a new one."""
+    needs: dict[str, tuple[str, ...]] = {task.id: task.needs for task in tasks if task.needs}
+    if any(need in needs for its in needs.values() for need in its):
+        graph.order(needs)
+
+
+def refuse_stored_cycle(tasks: Iterable[Task], edges: Iterable[tuple[str, str]]) -> None:
+    """Refuse changed needs that close a circle with stored edges, given as (task, need)."""
+    needs: dict[str, Collection[str]] = {}
+    stored: dict[str, list[str]] = {}
+    for name, need in edges:
+        stored.setdefault(name, []).append(need)
+    needs.update(stored)
+    needs.update((task.id, task.needs) for task in tasks)
+    graph.order(needs)

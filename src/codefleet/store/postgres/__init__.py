@@ -1,0 +1,1 @@
+"""The store for several machines: one PostgreSQL database, shared by all runners."""

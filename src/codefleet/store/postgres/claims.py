@@ -1,0 +1,150 @@
+"""Claiming: which tasks go to which seats, decided and stored inside one transaction.
+
+Candidates are locked as they are read, and passed by where another holds them: nobody waits, and
+no task is given twice. Only those who would start tasks with scopes take turns.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from codefleet.domain import lifecycle, scheduling
+from codefleet.domain.lifecycle import Claim, Seat
+from codefleet.domain.model import Run, Task, TaskId
+from codefleet.domain.scheduling import Want
+from codefleet.store.postgres import steps, tasks
+from codefleet.store.postgres.steps import Answer
+from codefleet.store.postgres.transaction import Cursor, Told, Transaction
+
+_FILTERS = {
+    "seats": "for_seats",
+    "coders": "for_coders",
+    "repos": "for_repos",
+    "labels": "for_labels",
+    "resting": "unless_resting",
+}
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+async def claim(
+    tx: Transaction,
+    seats: Sequence[Seat],
+    want: Want,
+    *,
+    now: datetime | None,
+    lease: timedelta,
+) -> Answer:
+    """Give the most urgent tasks that may start to these seats; `now` is a test's, or None."""
+    choice = _Choice(tx, seats, want)
+    given = await choice.made(now)
+    claims = [
+        lifecycle.claim(task, seat, choice.now, lease, choice.lost.get(task.id))
+        for task, seat in given
+    ]
+    if not claims:
+        return lambda first: []
+    told = await _stored(tx, claims)
+
+    def answer(first: int) -> Sequence[Claim]:
+        return [
+            one._replace(events=tuple(its.numbered(first)))
+            for one, its in zip(claims, told, strict=True)
+        ]
+
+    return answer
+
+
+async def _stored(tx: Transaction, claims: Sequence[Claim]) -> list[Told]:
+    await tasks.replace(tx, [one.task for one in claims])
+    runs = [run for one in claims for run in (one.lost, one.run) if run]
+    await steps.put_runs(tx, runs)
+    return [tx.tell(one.events) for one in claims]
+
+
+class _Head(NamedTuple):
+    """The beginning of a reading of candidates, and how they are held."""
+
+    name: str
+    hold: str
+
+
+_EXPIRED = _Head("expired", "hold_both")
+
+
+class _Choice:
+    """Tasks for seats: read and locked in small numbers, only as far as seats are left."""
+
+    now: datetime
+
+    def __init__(self, tx: Transaction, seats: Sequence[Seat], want: Want) -> None:
+        self.lost: dict[TaskId, Run] = {}
+        self._tx = tx
+        self._free = {seat.agent: seat for seat in seats}
+        self._seats = len(self._free)
+        self._chosen: list[Task] = []
+        self._assigned: dict[str, Seat] = {}
+        self._busy: list[Task] | None = None
+        self._seen: list[str] = []
+        self._values: dict[str, Any] = {
+            "seats": list(self._free),
+            "coders": list(want.coders),
+            "repos": list(want.repos),
+            "labels": list(want.labels),
+            "resting": [" ".join(pair) for pair in want.resting],
+            "task": want.task,
+        }
+        self._filters = [name for value, name in _FILTERS.items() if self._values[value]]
+        self._filters += ["for_task"] if want.task else []
+        self._ready = _Head("ready_one" if want.task else "ready", "hold_task")
+
+    async def made(self, now: datetime | None) -> list[tuple[Task, Seat]]:
+        """Assigned tasks take their seats while choosing; the rest share what is left."""
+        self._values["now"] = now
+        asked = await self._tx.run("some_expired", now=now)
+        ready = await self._some(self._ready, self._seats)
+        ((self.now, some_expired),) = await asked.fetchall()
+        self._values["now"] = self.now
+        if some_expired:
+            expired = await self._some(_EXPIRED, self._seats)
+            await self._choose(_EXPIRED, await expired.fetchall())
+        await self._choose(self._ready, await ready.fetchall())
+        left = iter(self._free.values())
+        return [(task, self._assigned.get(task.id) or next(left)) for task in self._chosen]
+
+    async def _choose(self, head: "_Head", found: Rows) -> None:
+        """Choose from these rows, then from more and more, until seats or rows run out."""
+        asked = self._seats
+        while True:
+            await self._take(found)
+            if len(self._chosen) == self._seats or len(found) < asked:
+                return
+            asked *= 2
+            found = await (await self._some(head, asked)).fetchall()
+
+    async def _some(self, head: "_Head", limit: int) -> Cursor:
+        names = (head.name, "unless_paused", *self._filters, "unless_seen", "most_urgent_first")
+        return await self._tx.run(*names, head.hold, **self._values, seen=self._seen, limit=limit)
+
+    async def _take(self, found: Rows) -> None:
+        candidates = [(Task.model_validate_json(body), lost) for body, lost in found]
+        self._seen += [task.id for task, _ in candidates]
+        if self._busy is None and any(task.scope for task, _ in candidates):
+            await self._tx.run("lock_scopes")
+            busy = await self._tx.rows("busy", now=self.now)
+            self._busy = [Task.model_validate_json(body) for (body,) in busy]
+        left = self._seats - len(self._chosen)
+        busy_now = [*(self._busy or ()), *self._chosen]
+        free = self._still_free(candidates)
+        for task in scheduling.decide(free, busy_now, seats=left, now=self.now):
+            self._chosen.append(task)
+            if task.assignee:
+                self._assigned[task.id] = self._free.pop(task.assignee)
+
+    def _still_free(self, candidates: Sequence[tuple[Task, str | None]]) -> Iterator[Task]:
+        for task, lost in candidates:
+            if task.assignee and task.assignee not in self._free:
+                continue  # its seat has just been given another task
+            if lost:
+                self.lost[task.id] = Run.model_validate_json(lost)
+            yield task

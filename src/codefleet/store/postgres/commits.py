@@ -1,0 +1,210 @@
+"""Steps that are committed together: all that were asked for while the last commit was under way.
+
+A commit is the dearest part of a small write, so writers that come at once share one. Each step
+still succeeds or fails alone: where one of several is refused, they are done again, each by itself.
+
+When the server goes away in the middle, the steps are done again as soon as it is back. Only when
+the answer to a commit is lost is it unknown whether it took place: then the server is asked.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg.errors import UniqueViolation
+
+from codefleet.domain.errors import StoreTrouble
+from codefleet.ports import Write
+from codefleet.store import checks
+from codefleet.store.postgres import steps
+from codefleet.store.postgres.connections import Connection, Connections
+from codefleet.store.postgres.steps import Answer, Step
+from codefleet.store.postgres.transaction import Cursor, Transaction
+from codefleet.store.postgres.trouble import is_contested
+
+ATTEMPTS = 50
+
+
+class _Asked(NamedTuple):
+    """A write, or another step, and who waits for it."""
+
+    what: Write | Step
+    to: asyncio.Future[Any]
+
+
+class Commits:
+    """The one road by which anything is written; `announce` is called after each commit."""
+
+    def __init__(
+        self, connections: Connections, announce: Callable[[], None], *, is_quick: bool
+    ) -> None:
+        self._connections = connections
+        self._announce = announce
+        self._is_quick = is_quick
+        self._asked: list[_Asked] = []
+        self._working: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    async def ask(self, what: Write | Step) -> Any:
+        """Do a step in the next transaction; returns when it is committed."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self._is_closed:
+            raise self._closed()
+        self._asked.append(_Asked(what, answer))
+        if self._working is None:
+            self._working = asyncio.create_task(self._work())
+        return await answer
+
+    async def close(self) -> None:
+        """Take no more steps, refuse those that wait for their turn, finish the one at work."""
+        self._is_closed = True
+        asked, self._asked = self._asked, []
+        for one in asked:
+            _give(one, error=self._closed())
+        if self._working:
+            await self._working
+
+    def _closed(self) -> StoreTrouble:
+        place = self._connections.place
+        return StoreTrouble(f"the store {place} is closed", hint="open it again")
+
+    async def _work(self) -> None:
+        try:
+            while self._asked:
+                asked = [one for one in self._asked if not one.to.done()]
+                self._asked = []
+                await self._commit(asked)
+        finally:
+            self._working = None
+
+    async def _commit(self, asked: Sequence[_Asked]) -> None:
+        try:
+            answers = await self._done(asked)
+        except Exception as error:
+            if len(asked) == 1:
+                _give(asked[0], error=error)
+                return
+            for one in asked:
+                await self._commit([one])
+            return
+        for one, answer in zip(asked, answers, strict=True):
+            _give(one, answer)
+
+    async def _done(self, asked: Sequence[_Asked]) -> Sequence[Any]:
+        """Commit some steps, however often it takes; together only as long as nothing is wrong."""
+        patience = self._connections.patience()
+        for _ in range(ATTEMPTS):
+            attempt = _Attempt(self._connections, self._is_quick)
+            try:
+                answers = await attempt.make(asked)
+            except psycopg.Error as error:
+                if isinstance(error, UniqueViolation) and error.diag.table_name == "runs":
+                    raise checks.stale("run", "of this task") from error
+                if not is_contested(error):
+                    await patience.wait_out(error)
+                continue
+            if attempt.has_told:
+                self._announce()
+            return answers
+        raise StoreTrouble(
+            f"the store {self._connections.place} is too busy", hint="try again in a moment"
+        )
+
+
+class _Attempt:
+    """One transaction, and what is known of its end."""
+
+    def __init__(self, connections: Connections, is_quick: bool) -> None:
+        self._connections = connections
+        self._is_quick = is_quick
+        self._id: str | None = None
+        self._is_committing = False
+        self.has_told = False
+
+    async def make(self, asked: Sequence[_Asked]) -> Sequence[Any]:
+        """Do all steps and commit; return their answers."""
+        answers: Sequence[Answer] = ()
+        tx: Transaction | None = None
+        last = 0
+        try:
+            async with self._connections.one() as connection:
+                tx = Transaction(connection)
+                try:
+                    answers, last = await self._committed(connection, tx, asked)
+                except BaseException:
+                    await _roll_back(connection)
+                    raise
+        except psycopg.OperationalError as error:
+            if not (self._is_committing and self._id and tx):
+                raise
+            last = await self._found_out(error)
+            answers = self._answers
+        self.has_told = bool(last)
+        assert tx
+        return [answer(tx.first_of(last)) for answer in answers]
+
+    async def _committed(
+        self, connection: Connection, tx: Transaction, asked: Sequence[_Asked]
+    ) -> tuple[Sequence[Answer], int]:
+        async with connection.pipeline():
+            await connection.execute(b"BEGIN")
+            if self._is_quick:
+                await connection.execute(b"SET LOCAL synchronous_commit = off")
+            this = await tx.run("this_transaction")
+            self._answers = await _all_done(tx, asked)
+            ((self._id,),) = await this.fetchall()
+            self._is_committing = True
+            last = await tx.append()
+            await connection.execute(b"COMMIT")
+        return self._answers, await _seq(last)
+
+    async def _found_out(self, lost: psycopg.OperationalError) -> int:
+        """Ask what became of a commit whose answer was lost; raise the loss where it failed."""
+        patience = self._connections.patience()
+        while True:
+            try:
+                async with self._connections.one() as connection:
+                    view = Transaction(connection)
+                    ((fate,),) = await view.rows("fate", id=self._id)
+                    if fate == "committed":
+                        ((last,),) = await view.rows("told_by", id=self._id)
+                        return last or 0
+                    if fate == "aborted":
+                        break
+                await patience.wait_out(lost)
+            except psycopg.OperationalError as error:
+                await patience.wait_out(error)
+        raise lost
+
+
+async def _all_done(tx: Transaction, asked: Sequence[_Asked]) -> Sequence[Answer]:
+    """Writes go before claims: who claims may hold others up, and does so as briefly as can be."""
+    writes = [one.what for one in asked if isinstance(one.what, Write)]
+    of_writes = iter(await steps.write(tx, writes) if writes else ())
+    others = [await one.what(tx) for one in asked if not isinstance(one.what, Write)]
+    rest = iter(others)
+    return [next(of_writes if isinstance(one.what, Write) else rest) for one in asked]
+
+
+async def _seq(last: Cursor | None) -> int:
+    if last is None:
+        return 0
+    ((seq,),) = await last.fetchall()
+    return int(seq)
+
+
+async def _roll_back(connection: Connection) -> None:
+    try:
+        await connection.rollback()
+    except psycopg.Error:  # it is lost, and with it what it had begun
+        await connection.close()
+
+
+def _give(asked: _Asked, answer: Any = None, *, error: Exception | None = None) -> None:
+    if asked.to.done():  # whoever asked was cancelled meanwhile
+        return
+    if error is None:
+        asked.to.set_result(answer)
+    else:
+        asked.to.set_exception(error)

@@ -1,0 +1,97 @@
+"""Connections to the server: as many as are used at once, kept for the next who asks.
+
+None carries anything from one transaction to the next, so pgbouncer may stand in between.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from codefleet.domain.errors import StoreTrouble
+from codefleet.store.postgres.trouble import explained, is_passing, place_of
+
+MOST = 6
+PATIENCE_S = 30.0
+CONNECT_S = 10
+
+_FIRST_WAIT_S = 0.05
+_LONGEST_WAIT_S = 1.0
+_SILENCE: dict[str, Any] = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+"""After this many seconds and tries a server that has vanished from the network counts as gone."""
+
+Connection: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
+
+
+class Connections:
+    """The way to one database."""
+
+    def __init__(self, address: str) -> None:
+        self.place = place_of(address)
+        self._address = address
+        self._idle: list[Connection] = []
+        self._room = asyncio.Semaphore(MOST)
+        self._is_closed = False
+
+    async def made(self) -> Connection:
+        """A connection of the caller's own."""
+        return await psycopg.AsyncConnection.connect(
+            self._address,
+            autocommit=True,
+            prepare_threshold=None,
+            connect_timeout=CONNECT_S,
+            application_name="codefleet",
+            client_encoding="utf8",
+            **_SILENCE,
+        )
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[Connection]:
+        """A connection for a moment."""
+        async with self._room:
+            if self._is_closed:
+                raise StoreTrouble(f"the store {self.place} is closed", hint="open it again")
+            connection = self._idle.pop() if self._idle else await self.made()
+            try:
+                yield connection
+            finally:
+                await self._put_back(connection)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for connection in self._idle:
+            await connection.close()
+
+    def in_words(self, error: psycopg.Error) -> StoreTrouble:
+        return explained(error, self.place)
+
+    def patience(self) -> "Patience":
+        return Patience(self.in_words)
+
+    async def _put_back(self, connection: Connection) -> None:
+        if connection.closed:
+            return
+        if self._is_closed or connection.info.transaction_status is not TransactionStatus.IDLE:
+            await connection.close()
+        else:
+            self._idle.append(connection)
+
+
+class Patience:
+    """How long a server that is away is waited for: ever longer pauses, up to a bound."""
+
+    def __init__(self, in_words: Callable[[psycopg.Error], StoreTrouble]) -> None:
+        self._in_words = in_words
+        self._wait = _FIRST_WAIT_S
+        self._until = asyncio.get_running_loop().time() + PATIENCE_S
+
+    async def wait_out(self, error: psycopg.Error) -> None:
+        """Wait for what may pass; raise, in words, what will not or has lasted too long."""
+        late = asyncio.get_running_loop().time() > self._until
+        if late or not is_passing(error):
+            raise self._in_words(error) from error
+        await asyncio.sleep(self._wait)
+        self._wait = min(2 * self._wait, _LONGEST_WAIT_S)

@@ -1,0 +1,58 @@
+-- What only an engine with many writers at a time needs, besides the statements of queries.sql.
+
+-- name: lock_migrations
+-- Whoever opens the database first brings it up to date; the others wait.
+SELECT pg_advisory_xact_lock(hashtext('codefleet'), hashtext(current_schema()));
+
+-- name: has_table
+-- Where a statement without the name of a schema would make it.
+SELECT EXISTS (
+    SELECT 1 FROM pg_class WHERE relname = %(name)s
+        AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+);
+
+-- name: lock_scopes
+-- Of two that would start tasks with scopes, the second looks when the first has committed.
+SELECT name FROM locks WHERE name = 'scopes' FOR UPDATE;
+
+-- name: lock_needs
+-- Two changes of needs could each close half a circle that neither sees.
+SELECT name FROM locks WHERE name = 'needs' FOR UPDATE;
+
+-- name: hold_both
+-- Who holds a row is about to take it or to write to it: others pass it by and wait for nobody.
+FOR UPDATE OF task, run SKIP LOCKED
+
+-- name: hold_task
+-- The same where there may be no run.
+FOR UPDATE OF task SKIP LOCKED
+
+-- name: unless_seen
+-- The next ones after those that were looked at.
+AND task.id <> ALL (%(seen)s)
+
+-- name: tell
+-- Delivered when the transaction commits.
+SELECT pg_notify('codefleet', '');
+
+-- name: listen
+-- The one thing that lives as long as a connection, so its connection does nothing else.
+LISTEN codefleet;
+
+-- name: this_transaction
+-- Asked for before a commit, so that its fate can be asked for when the answer to it is lost.
+SELECT pg_current_xact_id()::text;
+
+-- name: fate
+-- What became of a transaction: committed, aborted or in progress.
+SELECT pg_xact_status(%(id)s::text::xid8);
+
+-- name: told_by
+-- The seq of the newest event of a transaction whose answer was lost.
+SELECT max(seq) FROM events
+WHERE seq > (SELECT seq FROM log) - 100000 AND xmin = %(id)s::text::xid8::xid;
+
+-- name: server
+-- What `fleet doctor` says of the store.
+SELECT current_setting('server_version'), current_setting('server_version_num')::int,
+    current_setting('server_encoding');

@@ -1,0 +1,502 @@
+-- Every statement the store sends, by the names and in the order of the other engines' files. What
+-- is written comes as one JSON list of rows, so that one row and a thousand go the same way.
+
+-- name: add_task
+-- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.
+INSERT INTO tasks (
+    id, unmet, state, priority, paused, approved, not_before, repo, coder, assignee, scoped,
+    fence, version, labels, needs, body
+)
+SELECT id, unmet, state, priority, paused, approved, not_before, repo, coder, assignee, scoped,
+    fence, version, labels, needs, body
+FROM json_to_recordset(%(rows)s) AS row (
+    number int, id text, unmet int, state text, priority int, paused bool, approved bool,
+    not_before timestamptz, repo text, coder text, assignee text, scoped bool, fence bigint,
+    version bigint, labels text[], needs text[], body text
+) ORDER BY number;
+
+-- name: save_task
+-- The caller holds the rows' locks and has compared versions and fences.
+UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
+    approved = row.approved, not_before = row.not_before, repo = row.repo, coder = row.coder,
+    assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
+    labels = row.labels, needs = row.needs, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (
+    id text, state text, priority int, paused bool, approved bool, not_before timestamptz,
+    repo text, coder text, assignee text, scoped bool, fence bigint, version bigint,
+    labels text[], needs text[], body text
+)
+WHERE tasks.id = row.id AND tasks.version = row.version - 1;
+
+-- name: unblock
+-- For tasks that are about to be completed. In the order of ids, so that two such do not wait for
+-- one another.
+WITH held AS (
+    SELECT id FROM tasks WHERE id IN (SELECT task FROM needs WHERE need = ANY (%(ids)s))
+    ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE tasks SET unmet = unmet - less.many
+FROM (SELECT task, count(*) AS many FROM needs WHERE need = ANY (%(ids)s) GROUP BY task) AS less
+WHERE tasks.id = less.task AND tasks.id IN (SELECT id FROM held);
+
+-- name: guard_of
+-- What a writer must not be late for; locked from here on, in the order of ids.
+SELECT id, version, fence, state, needs FROM tasks WHERE id = ANY (%(ids)s)
+ORDER BY id FOR NO KEY UPDATE;
+
+-- name: states_of
+-- One look answers three questions about a batch: what is taken, what is missing, what is met. The
+-- lock keeps a need from being completed unseen before its new edge is stored.
+SELECT id, state FROM tasks WHERE id = ANY (%(ids)s) ORDER BY id FOR SHARE;
+
+-- name: add_need
+-- An edge from a task to what it needs.
+INSERT INTO needs (task, need) SELECT * FROM unnest(%(tasks)s::text[], %(needs)s::text[]);
+
+-- name: drop_needs
+-- A task's needs are replaced as a whole.
+DELETE FROM needs WHERE task = ANY (%(ids)s);
+
+-- name: recount
+-- After a task's needs changed.
+UPDATE tasks SET unmet = (
+    SELECT count(*) FROM needs JOIN tasks AS need ON need.id = needs.need
+    WHERE needs.task = tasks.id AND need.state <> 'completed'
+) WHERE id = ANY (%(ids)s);
+
+-- name: needs_above
+-- The part of the graph in which a changed need could close a circle.
+WITH RECURSIVE above (id) AS (
+    SELECT unnest(%(ids)s::text[]) COLLATE "C"
+    UNION
+    SELECT needs.need FROM needs JOIN above ON needs.task = above.id
+)
+SELECT needs.task, needs.need FROM needs JOIN above ON needs.task = above.id;
+
+-- name: add_run
+-- A second live run of a task is refused by an index.
+INSERT INTO runs (id, task, outcome, lease_until, version, body)
+SELECT id, task, outcome, lease_until, version, body
+FROM json_to_recordset(%(rows)s) AS row (
+    number int, id text, task text, outcome text, lease_until timestamptz, version bigint, body text
+) ORDER BY number;
+
+-- name: save_run
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE runs SET outcome = row.outcome, lease_until = row.lease_until, version = row.version,
+    body = row.body
+FROM json_to_recordset(%(rows)s) AS row (
+    id text, outcome text, lease_until timestamptz, version bigint, body text
+)
+WHERE runs.id = row.id AND runs.version = row.version - 1 RETURNING runs.id;
+
+-- name: add_question
+-- A question that is asked twice is asked once.
+INSERT INTO questions (id, answered_at, version, body)
+SELECT id, answered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
+    number int, id text, answered_at timestamptz, version bigint, body text
+) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_question
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE questions SET answered_at = row.answered_at, version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (
+    id text, answered_at timestamptz, version bigint, body text
+)
+WHERE questions.id = row.id AND questions.version = row.version - 1 RETURNING questions.id;
+
+-- name: add_conflict
+-- A conflict that is found twice is found once.
+INSERT INTO conflicts (id, found_at, version, body)
+SELECT id, found_at, version, body FROM json_to_recordset(%(rows)s) AS row (
+    number int, id text, found_at timestamptz, version bigint, body text
+) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_conflict
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE conflicts SET found_at = row.found_at, version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (
+    id text, found_at timestamptz, version bigint, body text
+)
+WHERE conflicts.id = row.id AND conflicts.version = row.version - 1 RETURNING conflicts.id;
+
+-- name: add_repo
+-- A repo's name is its id.
+INSERT INTO repos (id, version, body)
+SELECT id, version, body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_repo
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE repos SET version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+WHERE repos.id = row.id AND repos.version = row.version - 1 RETURNING repos.id;
+
+-- name: add_runner
+-- A runner says that it is there.
+INSERT INTO runners (id, version, body)
+SELECT id, version, body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_runner
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE runners SET version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+WHERE runners.id = row.id AND runners.version = row.version - 1 RETURNING runners.id;
+
+-- name: drop_runner
+-- It left, or it is long gone.
+DELETE FROM runners WHERE id = %(id)s;
+
+-- name: add_lane
+-- A repo has one lane: its name is the id.
+INSERT INTO lanes (id, version, body)
+SELECT id, version, body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_lane
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE lanes SET version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+WHERE lanes.id = row.id AND lanes.version = row.version - 1 RETURNING lanes.id;
+
+-- name: add_message
+-- A message that is sent twice is sent once.
+INSERT INTO messages (id, delivered_at, version, body)
+SELECT id, delivered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
+    number int, id text, delivered_at timestamptz, version bigint, body text
+) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_message
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE messages SET delivered_at = row.delivered_at, version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (
+    id text, delivered_at timestamptz, version bigint, body text
+)
+WHERE messages.id = row.id AND messages.version = row.version - 1 RETURNING messages.id;
+
+-- name: add_rest
+-- An account has one rest: its name is the id.
+INSERT INTO rests (id, version, body)
+SELECT id, version, body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_rest
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE rests SET version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+WHERE rests.id = row.id AND rests.version = row.version - 1 RETURNING rests.id;
+
+-- name: set_setting
+-- The last word counts.
+INSERT INTO settings (name, value) VALUES (%(name)s, %(value)s)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: drop_setting
+-- A setting that is not there has its default.
+DELETE FROM settings WHERE name = %(name)s;
+
+-- name: add_event
+-- The row of `log` stays locked until the commit: the next writer's seqs become visible after these.
+WITH last AS (UPDATE log SET seq = seq + %(many)s RETURNING seq), told AS (
+    INSERT INTO events (seq, at, task, kind, body)
+    SELECT last.seq - %(many)s + number, at, task, kind, body
+    FROM last, json_to_recordset(%(rows)s) AS row (
+        number int, at timestamptz, task text, kind text, body text
+    )
+)
+SELECT seq FROM last;
+
+-- name: add_event_at
+-- An imported event keeps its seq, above all that this store has given before.
+WITH told AS (
+    INSERT INTO events (seq, at, task, kind, body) SELECT seq, at, task, kind, body
+    FROM json_to_recordset(%(rows)s) AS row (
+        seq bigint, at timestamptz, task text, kind text, body text
+    ) RETURNING seq
+)
+UPDATE log SET seq = greatest(log.seq, (SELECT max(seq) FROM told)) RETURNING seq;
+
+-- name: some_expired
+-- A cheap look before the dear one, mostly nobody's lease has run out; and what time it is.
+SELECT moment(%(now)s), EXISTS (
+    SELECT 1 FROM runs WHERE outcome IS NULL AND lease_until <= moment(%(now)s)
+);
+
+-- name: expired
+-- Tasks whose holder went away: their leases ran out. They come before all others.
+SELECT task.body, run.body
+FROM runs AS run JOIN tasks AS task ON task.id = run.task
+WHERE run.outcome IS NULL AND run.lease_until <= %(now)s AND task.state = 'running'
+    AND NOT task.paused
+
+-- name: ready
+-- A task that was cancelled and retried waits until the run that held it has ended or ran out.
+SELECT task.body, run.body
+FROM tasks AS task
+LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
+WHERE task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
+    AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s))
+    AND (run.id IS NULL OR run.lease_until <= moment(%(now)s))
+
+-- name: ready_one
+-- The same for a claim of one task by its id.
+SELECT task.body, run.body
+FROM tasks AS task
+LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
+WHERE task.id = %(task)s AND task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
+    AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s))
+    AND (run.id IS NULL OR run.lease_until <= moment(%(now)s))
+
+-- name: unless_paused
+-- While the whole fleet is paused nothing starts.
+AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'paused')
+
+-- name: for_seats
+-- A task with an assignee goes to that seat only.
+AND (task.assignee IS NULL OR task.assignee = ANY (%(seats)s))
+
+-- name: for_coders
+-- A task that names no coder is for any.
+AND (task.coder IS NULL OR task.coder = ANY (%(coders)s))
+
+-- name: for_repos
+-- A runner may serve only some repos.
+AND task.repo = ANY (%(repos)s)
+
+-- name: for_labels
+-- Every label asked for must be there.
+AND task.labels @> %(labels)s::text[]
+
+-- name: unless_resting
+-- A task whose coder rests in its repo waits; one that names no coder stands for the default.
+AND task.repo || ' ' || coalesce(task.coder, '') <> ALL (%(resting)s)
+
+-- name: for_task
+-- A claim of one task by its id.
+AND task.id = %(task)s
+
+-- name: busy
+-- What holds files: what runs now, and what is about to land. Who starts in between would start from
+-- a trunk without that work and collide with it.
+SELECT task.body FROM tasks AS task
+LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
+WHERE task.state IN ('running', 'review') AND task.scoped
+    AND (run.lease_until > %(now)s OR (task.state = 'review' AND task.approved));
+
+-- name: next_start
+-- The moments at which time alone changes what may be claimed: a rest or a lease ends.
+SELECT min(moment) FROM (
+    SELECT min(not_before) AS moment FROM tasks
+    WHERE state = 'pending' AND unmet = 0 AND NOT paused AND not_before > moment(%(now)s)
+    UNION ALL
+    SELECT min(lease_until) FROM runs WHERE outcome IS NULL AND lease_until > moment(%(now)s)
+) AS moments;
+
+-- name: tasks
+-- The head of every reading of tasks; filters, an order and the same order again follow. Chosen
+-- first and read then, so that tasks which only take part in the order are not read from the table.
+SELECT task.body FROM tasks AS task
+WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
+
+-- name: with_ids
+-- For tasks named by their ids.
+AND task.id = ANY (%(ids)s)
+
+-- name: in_states
+-- For tasks in any of some states.
+AND task.state = ANY (%(states)s)
+
+-- name: in_repo
+-- For tasks of one repo.
+AND task.repo = %(repo)s
+
+-- name: with_label
+-- For tasks that carry a label.
+AND %(label)s = ANY (task.labels)
+
+-- name: with_text
+-- `holds` is ours and knows all alphabets, whatever locale the database was made with.
+AND (holds(task.body::json ->> 'title', %(text)s) OR holds(task.body::json ->> 'prompt', %(text)s))
+
+-- name: that_are_ready
+-- For tasks that only a free seat, or the scope of another, keeps from starting.
+AND task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
+AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s))
+
+-- name: most_urgent_first
+-- Urgency is priority, then age. No limit is written as NULL.
+ORDER BY task.priority DESC, task.place LIMIT %(limit)s
+
+-- name: chosen_by_urgency
+-- The end of a reading of tasks.
+) ORDER BY task.priority DESC, task.place
+
+-- name: chosen_by_age
+-- The end of a reading of tasks, the newest first.
+) ORDER BY task.place DESC
+
+-- name: newest_first
+-- For people who look for what they have just added.
+ORDER BY task.place DESC LIMIT %(limit)s
+
+-- name: all_tasks
+-- For an export, in the order of age, so that age survives it.
+SELECT task.body FROM tasks AS task ORDER BY task.place;
+
+-- name: unmet
+-- What some tasks still wait for.
+SELECT needs.task, task.body
+FROM needs JOIN tasks AS task ON task.id = needs.need
+WHERE needs.task = ANY (%(ids)s) AND task.state <> 'completed'
+ORDER BY needs.task, task.place;
+
+-- name: needed_by
+-- The tasks that wait for one.
+SELECT task FROM needs WHERE need = %(id)s ORDER BY task;
+
+-- name: matching
+-- A range and not LIKE, so that the index of ids is used and no letter of a prefix is special.
+SELECT id FROM tasks WHERE id >= %(prefix)s AND id < %(end)s ORDER BY id LIMIT 3;
+
+-- name: counts
+-- Grouped in the order of an index first, so that no row of the table need be read.
+SELECT CASE WHEN state = 'pending' AND unmet > 0 THEN 'blocked' ELSE state END, sum(many)::bigint
+FROM (SELECT state, unmet, count(*) AS many FROM tasks GROUP BY state, unmet) AS groups
+GROUP BY 1;
+
+-- name: runs
+-- The head of every reading of runs; filters and an order follow.
+SELECT body FROM runs WHERE TRUE
+
+-- name: runs_with_ids
+-- For runs named by their ids.
+AND id = ANY (%(ids)s)
+
+-- name: runs_of_tasks
+-- For all attempts at some tasks.
+AND task = ANY (%(tasks)s)
+
+-- name: runs_that_live
+-- A run without an outcome has not ended.
+AND outcome IS NULL
+
+-- name: oldest_run_first
+-- The order in which they started.
+ORDER BY place
+
+-- name: spent
+-- A bill: what is not asked by falls into one row. An index holds just these events, by time.
+SELECT CASE WHEN %(by_day)s THEN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') ELSE '' END,
+    CASE WHEN %(by_coder)s THEN coalesce(data ->> 'coder', '') ELSE '' END,
+    CASE WHEN %(by_model)s THEN coalesce(data ->> 'model', '') ELSE '' END,
+    CASE WHEN %(by_repo)s THEN coalesce(data ->> 'repo', '') ELSE '' END,
+    CASE WHEN %(by_task)s THEN coalesce(task, '') ELSE '' END,
+    CASE WHEN %(by_source)s THEN coalesce(data ->> 'source', '') ELSE '' END,
+    coalesce(sum((data ->> 'input_tokens')::numeric), 0)::bigint,
+    coalesce(sum((data ->> 'output_tokens')::numeric), 0)::bigint,
+    coalesce(sum((data ->> 'cached_tokens')::numeric), 0)::bigint,
+    coalesce(sum((data ->> 'cost_usd')::float8), 0.0)
+FROM (
+    SELECT at, task, body::jsonb -> 'data' AS data FROM events
+    WHERE kind = 'run.used' AND at >= %(since)s
+        AND at < coalesce(%(until)s::timestamptz, 'infinity')
+) AS used
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
+
+-- name: questions
+-- The head of every reading of questions; filters and an order follow.
+SELECT body FROM questions WHERE TRUE
+
+-- name: questions_with_ids
+-- For questions named by their ids.
+AND id = ANY (%(ids)s)
+
+-- name: questions_that_are_open
+-- What the inbox shows.
+AND answered_at IS NULL
+
+-- name: oldest_question_first
+-- Who asked first is answered first.
+ORDER BY place
+
+-- name: conflicts
+-- Those found since a moment, or all of them since the earliest one.
+SELECT body FROM conflicts WHERE found_at >= coalesce(%(since)s::timestamptz, '-infinity')
+ORDER BY found_at, place;
+
+-- name: repos
+-- Few, by name.
+SELECT body FROM repos ORDER BY id;
+
+-- name: runners
+-- Few, by id.
+SELECT body FROM runners ORDER BY id;
+
+-- name: lanes
+-- Few, by repo.
+SELECT body FROM lanes ORDER BY id;
+
+-- name: messages
+-- The head of every reading of messages; a filter and an order follow.
+SELECT body FROM messages WHERE TRUE
+
+-- name: messages_that_are_open
+-- What no agent has got yet.
+AND delivered_at IS NULL
+
+-- name: oldest_message_first
+-- In the order in which they were sent.
+ORDER BY place
+
+-- name: rests
+-- Few, by account.
+SELECT body FROM rests ORDER BY id;
+
+-- name: settings
+-- Few, by name.
+SELECT name, value FROM settings ORDER BY name;
+
+-- name: events
+-- The head of every reading of events; filters and an order follow.
+SELECT seq, body FROM events WHERE seq > %(after)s
+
+-- name: events_before
+-- For paging back.
+AND seq < %(before)s
+
+-- name: events_of_task
+-- For one task's story.
+AND task = %(task)s
+
+-- name: events_of_kinds
+-- For those who follow only some kinds.
+AND kind = ANY (%(kinds)s)
+
+-- name: first_events
+-- From where a reader stopped.
+ORDER BY seq LIMIT %(limit)s
+
+-- name: last_events
+-- The newest; the caller turns them round.
+ORDER BY seq DESC LIMIT %(limit)s
+
+-- name: last_seq
+-- Kept apart from the events themselves, so it never falls.
+SELECT seq FROM log;
+
+-- name: is_used
+-- An import needs a store without work; what the log already says may stay.
+SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
+    OR EXISTS (SELECT 1 FROM questions) OR EXISTS (SELECT 1 FROM conflicts);
+
+-- name: erase
+-- Edges first, because they point at tasks. The count of events stays, and the next goes on from it.
+DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
+DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
+DELETE FROM messages; DELETE FROM rests;
+DELETE FROM settings; DELETE FROM events;

@@ -1,0 +1,90 @@
+"""Nouns to rows and back: the body, which is the noun's JSON, and the columns it is found by."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic_core import to_json
+
+from codefleet.domain.model import Event, Noun, Run, Spent, Task, Usage
+
+Row = dict[str, Any]
+
+_SEQ = {"seq"}
+_SUMS = tuple(Usage.model_fields)
+BY = tuple(name for name in Spent.model_fields if name != "usage")
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+def of_task(task: Task) -> Row:
+    """A task as its row keeps it."""
+    return {
+        "id": task.id,
+        "state": task.state,
+        "priority": task.priority,
+        "paused": task.paused,
+        "approved": task.approved,
+        "not_before": task.not_before,
+        "repo": task.repo,
+        "coder": task.coder,
+        "assignee": task.assignee,
+        "scoped": bool(task.scope),
+        "fence": task.fence,
+        "version": task.version,
+        "labels": task.labels,
+        "needs": task.needs,
+        "body": body(task),
+    }
+
+
+def of_run(run: Run) -> Row:
+    """A run as its row keeps it."""
+    return {
+        "id": run.id,
+        "task": run.task,
+        "outcome": run.outcome,
+        "lease_until": run.lease_until,
+        "version": run.version,
+        "body": body(run),
+    }
+
+
+def of_event(event: Event) -> Row:
+    """An event as its row keeps it: the seq is the row's key and not in the body."""
+    return {
+        "at": event.at,
+        "task": event.task,
+        "kind": event.kind,
+        "body": _storable(event.model_dump_json(exclude=_SEQ)),
+    }
+
+
+def body(noun: Noun) -> str:
+    """A noun as its row keeps it."""
+    return _storable(noun.model_dump_json())
+
+
+def event_json(seq: int, body: str) -> str:
+    """An event as JSON, with the seq that the store gave it."""
+    return f'{{"seq":{seq},{body[1:]}'
+
+
+def event(seq: int, body: str) -> Event:
+    """An event with the seq that the store gave it."""
+    return Event.model_validate_json(event_json(seq, body))
+
+
+def listed(rows: Iterable[Row]) -> str:
+    """Rows as one parameter, numbered from 1 in their order."""
+    return to_json([{"number": n, **row} for n, row in enumerate(rows, start=1)]).decode()
+
+
+def spent(row: Sequence[Any]) -> Spent:
+    """A row of a bill: first what it is by, then the sums."""
+    by = dict(zip(BY, row, strict=False))
+    return Spent(**by, usage=Usage(**dict(zip(_SUMS, row[len(BY) :], strict=True))))
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL's JSON knows no NUL; the sign for what cannot be shown stands in for it."""
+    return _NUL.sub(r"\1\\ufffd", text) if "\\u0000" in text else text

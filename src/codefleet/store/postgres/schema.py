@@ -1,0 +1,85 @@
+"""The database brought up to date: numbered files, forward only, one process at a time."""
+
+from pathlib import Path
+
+from codefleet.domain.errors import StoreTrouble
+from codefleet.store.postgres.connections import Connection
+from codefleet.store.postgres.transaction import STATEMENTS
+
+OLDEST = 140000
+
+_HERE = Path(__file__).parent
+_MARK = "codefleet_migrations"
+"""The table by which a fleet's database is told from another program's."""
+
+
+async def brought_up_to_date(connection: Connection, place: str, *, create: bool) -> None:
+    """Apply the migrations that the database has not seen."""
+    await _refuse_unfit(connection, place)
+    if await _applied(connection) == len(_migrations()):
+        return
+    async with connection.transaction():
+        await connection.execute(STATEMENTS["lock_migrations"].encode())
+        # Counted again with the lock in hand: another process may have been first.
+        applied = await _applied(connection)
+        if applied is None:
+            await _refuse_strange(connection, place, create)
+            await connection.execute(f"CREATE TABLE {_MARK} (number int PRIMARY KEY)".encode())
+        for number, file in enumerate(_migrations()[applied or 0 :], start=(applied or 0) + 1):
+            await connection.execute(file.read_bytes())
+            await connection.execute(f"INSERT INTO {_MARK} VALUES ({number})".encode())
+    if applied is not None and applied > len(_migrations()):
+        raise StoreTrouble(
+            f"the store {place} was written by a newer codefleet", hint="upgrade codefleet"
+        )
+
+
+async def version(connection: Connection) -> tuple[str, int, str]:
+    """The server's version as people and as programs read it, and its encoding."""
+    found = await (await connection.execute(STATEMENTS["server"].encode())).fetchone()
+    assert found
+    words, number, encoding = found
+    return str(words), int(number), str(encoding)
+
+
+async def _refuse_unfit(connection: Connection, place: str) -> None:
+    words, number, encoding = await version(connection)
+    if number < OLDEST:
+        raise StoreTrouble(
+            f"the server of the store {place} is PostgreSQL {words}",
+            hint=f"use PostgreSQL {OLDEST // 10000} or newer",
+        )
+    if encoding != "UTF8":
+        raise StoreTrouble(
+            f"the database of the store {place} cannot hold all letters: it is {encoding}",
+            hint="make one that can: createdb --encoding=UTF8 --template=template0 NAME",
+        )
+
+
+async def _refuse_strange(connection: Connection, place: str, create: bool) -> None:
+    if not create:
+        raise StoreTrouble(f"there is no store at {place} yet", hint="run `fleet init`")
+    if await _has_table(connection, "tasks"):
+        raise StoreTrouble(
+            f"the database of the store {place} holds tables of another program",
+            hint="make a database for the fleet alone: createdb --encoding=UTF8 NAME",
+        )
+
+
+async def _applied(connection: Connection) -> int | None:
+    """How many migrations the database has seen; None where there is no store."""
+    if not await _has_table(connection, _MARK):
+        return None
+    found = await connection.execute(f"SELECT coalesce(max(number), 0) FROM {_MARK}".encode())
+    row = await found.fetchone()
+    return int(row[0]) if row else None
+
+
+async def _has_table(connection: Connection, name: str) -> bool:
+    """Asked of the catalogue itself: `to_regclass` remembers what was not there before a lock."""
+    found = await connection.execute(STATEMENTS["has_table"].encode(), {"name": name})
+    return await found.fetchone() == (True,)
+
+
+def _migrations() -> list[Path]:
+    return sorted((_HERE / "migrations").glob("*.sql"))

