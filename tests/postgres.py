@@ -1,7 +1,7 @@
 """A PostgreSQL server of the tests' own: nothing to install, on no port, gone afterwards.
 
 The server programs are those of the wheel among the test dependencies, or of the folder that
-$FLEET_TEST_POSTGRES names, to try another version. The server lives in a folder of its own, is
+$TEST_POSTGRES_PROGRAMS names, to try another version. The server lives in a folder of its own, is
 reached by a socket there, and never writes to disk in earnest. One is shared by all processes of a
 test run; every store gets a fresh database. PostgreSQL refuses to run as root: then it is `nobody`.
 """
@@ -23,8 +23,8 @@ from uuid import uuid4
 import psutil
 import psycopg
 
-CHOICE = "FLEET_TEST_POSTGRES"
-SHARED = "FLEET_TEST_POSTGRES_FOLDER"
+CHOICE = "TEST_POSTGRES_PROGRAMS"
+SHARED = "TEST_POSTGRES_FOLDER"
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=''")
 WITHIN_S = 60
 

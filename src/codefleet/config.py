@@ -5,6 +5,7 @@ file, its table for the repo, the repo's own file, a FLEET_* variable, a flag.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_origin
@@ -128,6 +129,12 @@ FLEET_WIDE = frozenset(
     {"store", "durability", "agents", "lease_s", "radar_s", "keep_runs_days", "repos"}
 )
 NOT_IN_A_REPO = FLEET_WIDE | {"environment"}  # a repo may be anybody's: it may not ask for secrets
+
+
+def without_password(address: str) -> str:
+    """A store's address as it may be shown."""
+    without = re.sub(r"(://[^:/?#@]*):.*@", r"\1:***@", address)
+    return re.sub(r"(password=)[^&\s]*", r"\1***", without)
 
 
 class Layer(NamedTuple):

@@ -167,6 +167,9 @@ class Store(Protocol):
     async def erase(self, event: Event) -> None:
         """Forget everything but this event, which tells of it; `seq` goes on rising."""
 
+    async def about(self) -> str:
+        """Which engine it is and where, for people; it holds no secret."""
+
     async def close(self) -> None: ...
 
 

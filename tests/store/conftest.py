@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from codefleet.ports import Clock, Store
+from tests import postgres
 from tests.store.kinds import KINDS
 from tests.store.samples import StillClock
 
@@ -23,13 +24,26 @@ class Place(NamedTuple):
         return KINDS[self.kind].open(self.address, clock)
 
 
+def _skip_or_fail(missing: str | None) -> None:
+    """A store that cannot be had is skipped on a laptop and fails in CI."""
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(missing)
+    if missing:
+        pytest.skip(missing)
+
+
+@pytest.fixture
+def postgres_server() -> None:
+    _skip_or_fail(postgres.missing())
+
+
+needs_postgres = pytest.mark.usefixtures("postgres_server")
+
+
 @pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     kind = KINDS[request.param]
-    if missing := kind.missing():
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
+    _skip_or_fail(kind.missing())
     return Place(request.param, kind.place(tmp_path))
 
 

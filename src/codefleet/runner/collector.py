@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Repo, RunId, Runner, State, Task, TaskId
+from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.runner import custody
 from codefleet.runner.custody import Kept, Process
@@ -61,7 +62,7 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
 
     The forgetting comes last: whatever goes wrong before it, the tasks are still there.
     """
-    dead = await _dead_runners(desk)
+    dead = await dead_runners(desk.fleet)
     await desk.fleet.refuse_while_alive(dead)
     async for told in _end_agents(desk):
         yield told
@@ -74,10 +75,10 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
     await desk.fleet.forget(dead)
 
 
-async def _dead_runners(desk: Desk) -> set[str]:
-    now = await desk.fleet.store.now()
-    oldest = now - desk.fleet.lease
-    return {r.id for r in await desk.fleet.store.runners() if not _is_alive(r, oldest)}
+async def dead_runners(fleet: Fleet) -> set[str]:
+    """The runners that are known to have ended, as far as one can tell from here."""
+    oldest = await fleet.store.now() - fleet.lease
+    return {r.id for r in await fleet.store.runners() if not _is_alive(r, oldest)}
 
 
 def _is_alive(runner: Runner, oldest: datetime) -> bool:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,6 +18,9 @@ from codefleet.domain.model import Repo
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option
 from codefleet.doors.cli.text import clean
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
 
 OLDEST_GIT = (2, 39)
 OLDEST_SQLITE = (3, 35)
@@ -98,12 +101,16 @@ def _settings(folder: Path) -> Iterator[Finding]:
     yield from _variables()
     yield from _coders(config)
     try:
-        repos = call(lambda fleet: fleet.repos())
+        about, repos = call(_store_and_repos)
     except FleetError as wrong:
         yield Finding(wrong.problem, wrong.hint or "restore the store from a copy")
         return
-    yield Finding("the store opens")
+    yield Finding(f"store {about}")
     yield from _repos(repos)
+
+
+async def _store_and_repos(fleet: "Fleet") -> tuple[str, Sequence[Repo]]:
+    return await fleet.store.about(), await fleet.repos()
 
 
 def _variables() -> Iterator[Finding]:

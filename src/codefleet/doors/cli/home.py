@@ -26,11 +26,11 @@ def init() -> None:
     Nothing that is there already is changed, so it can be called again at any time.
     """
     folder = home()
+    home_new = not folder.is_dir()
     settings_new = _write_settings(folder)
-    store_new = not any(folder.glob("*.db"))
     here = repo_here() or bare_here()
     repo = call(lambda fleet: _register(fleet, here), create=True)
-    say(f"{'made' if store_new else 'found'} the fleet's home {folder}")
+    say(f"{'made' if home_new else 'found'} the fleet's home {folder}")
     say(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}")
     if repo:
         say(f"{repo.name} is a repo of this fleet: {repo.path}, trunk {repo.trunk}")

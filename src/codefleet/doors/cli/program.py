@@ -52,6 +52,7 @@ SECTIONS = {
         "gc": "home:gc",
         "export": "exchange:export",
         "import": "exchange:import_",
+        "migrate": "migrate:migrate",
         "reset": "home:reset",
     },
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from codefleet.config import FILE, KEYS, Config, load, toml
+from codefleet.config import FILE, KEYS, Config, load, toml, without_password
 from codefleet.config_file import set_value
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.doors.cli import show
@@ -29,6 +29,7 @@ def show_(as_json: bool) -> None:
     root = repo_here()
     found = load(home(), repo=root, repo_name=_name_of(root), env=os.environ)
     values = found.model_dump(mode="json")
+    values["store"] = without_password(found.store)
     if as_json:
         show.data({key: {"value": values[key], "source": found.source(key)} for key in KEYS})
         return

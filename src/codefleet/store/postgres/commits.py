@@ -4,12 +4,14 @@ A commit is the dearest part of a small write, so writers that come at once shar
 still succeeds or fails alone: where one of several is refused, they are done again, each by itself.
 
 When the server goes away in the middle, the steps are done again as soon as it is back. Only when
-the answer to a commit is lost is it unknown whether it took place: then the server is asked.
+the answer to a commit is lost is it unknown whether it took place: then the mark is looked for that
+every commit leaves.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import psycopg
 from psycopg.errors import UniqueViolation
@@ -24,6 +26,8 @@ from codefleet.store.postgres.transaction import Cursor, Transaction
 from codefleet.store.postgres.trouble import is_contested
 
 ATTEMPTS = 50
+"""How often a step that others cross is begun again."""
+SWEEP_EVERY = 1000
 
 
 class _Asked(NamedTuple):
@@ -45,6 +49,7 @@ class Commits:
         self._asked: list[_Asked] = []
         self._working: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._attempts = 0
 
     async def ask(self, what: Write | Step) -> Any:
         """Do a step in the next transaction; returns when it is committed."""
@@ -95,7 +100,9 @@ class Commits:
         """Commit some steps, however often it takes; together only as long as nothing is wrong."""
         patience = self._connections.patience()
         for _ in range(ATTEMPTS):
-            attempt = _Attempt(self._connections, self._is_quick)
+            self._attempts += 1
+            sweeps = self._attempts % SWEEP_EVERY == 0
+            attempt = _Attempt(self._connections, is_quick=self._is_quick, sweeps=sweeps)
             try:
                 answers = await attempt.make(asked)
             except psycopg.Error as error:
@@ -115,67 +122,70 @@ class Commits:
 class _Attempt:
     """One transaction, and what is known of its end."""
 
-    def __init__(self, connections: Connections, is_quick: bool) -> None:
+    def __init__(self, connections: Connections, *, is_quick: bool, sweeps: bool) -> None:
         self._connections = connections
         self._is_quick = is_quick
+        self._sweeps = sweeps
+        self._mark = uuid4()
         self._id: str | None = None
-        self._is_committing = False
+        self._answers: Sequence[Answer] = ()
+        self._first = 0
         self.has_told = False
 
     async def make(self, asked: Sequence[_Asked]) -> Sequence[Any]:
         """Do all steps and commit; return their answers."""
-        answers: Sequence[Answer] = ()
-        tx: Transaction | None = None
-        last = 0
         try:
             async with self._connections.one() as connection:
                 tx = Transaction(connection)
                 try:
-                    answers, last = await self._committed(connection, tx, asked)
+                    last = await self._committed(connection, tx, asked)
                 except BaseException:
                     await _roll_back(connection)
                     raise
         except psycopg.OperationalError as error:
-            if not (self._is_committing and self._id and tx):
+            if self._id is None:  # the commit was not asked for yet, so it was not made
                 raise
             last = await self._found_out(error)
-            answers = self._answers
-        self.has_told = bool(last)
-        assert tx
-        return [answer(tx.first_of(last)) for answer in answers]
+        self.has_told = tx.has_told
+        return [answer(tx.first_of(last)) for answer in self._answers]
 
     async def _committed(
         self, connection: Connection, tx: Transaction, asked: Sequence[_Asked]
-    ) -> tuple[Sequence[Answer], int]:
+    ) -> int:
         async with connection.pipeline():
             await connection.execute(b"BEGIN")
             if self._is_quick:
                 await connection.execute(b"SET LOCAL synchronous_commit = off")
             this = await tx.run("this_transaction")
             self._answers = await _all_done(tx, asked)
-            ((self._id,),) = await this.fetchall()
-            self._is_committing = True
+            ((id_,),) = await this.fetchall()
+            if all(answer is steps.nothing for answer in self._answers):
+                await connection.execute(b"ROLLBACK")
+                return 0
+            if self._sweeps:
+                await tx.run("sweep_marks")
+            self._id = id_
             last = await tx.append()
+            await tx.run("leave_mark", mark=self._mark)
             await connection.execute(b"COMMIT")
-        return self._answers, await _seq(last)
+        return await _seq(last)
 
     async def _found_out(self, lost: psycopg.OperationalError) -> int:
-        """Ask what became of a commit whose answer was lost; raise the loss where it failed."""
+        """Look whether a commit whose answer was lost was made; raise the loss where it was not."""
         patience = self._connections.patience()
         while True:
             try:
                 async with self._connections.one() as connection:
                     view = Transaction(connection)
-                    ((fate,),) = await view.rows("fate", id=self._id)
-                    if fate == "committed":
-                        ((last,),) = await view.rows("told_by", id=self._id)
-                        return last or 0
-                    if fate == "aborted":
+                    if await view.rows("is_under_way", id=self._id) == [(False,)]:
+                        found = await view.rows("find_mark", mark=self._mark)
                         break
                 await patience.wait_out(lost)
             except psycopg.OperationalError as error:
                 await patience.wait_out(error)
-        raise lost
+        if not found:
+            raise lost
+        return int(found[0][0])
 
 
 async def _all_done(tx: Transaction, asked: Sequence[_Asked]) -> Sequence[Answer]:

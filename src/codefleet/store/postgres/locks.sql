@@ -43,14 +43,23 @@ LISTEN codefleet;
 -- Asked for before a commit, so that its fate can be asked for when the answer to it is lost.
 SELECT pg_current_xact_id()::text;
 
--- name: fate
--- What became of a transaction: committed, aborted or in progress.
-SELECT pg_xact_status(%(id)s::text::xid8);
+-- name: leave_mark
+-- What only this transaction can have left, and the newest seq as of it. A transaction's id alone
+-- proves nothing: a server that crashed may give it again.
+INSERT INTO commits (mark, seq) SELECT %(mark)s, seq FROM log;
 
--- name: told_by
--- The seq of the newest event of a transaction whose answer was lost.
-SELECT max(seq) FROM events
-WHERE seq > (SELECT seq FROM log) - 100000 AND xmin = %(id)s::text::xid8::xid;
+-- name: is_under_way
+-- A transaction that the server has not heard the end of, though its connection is lost.
+SELECT CASE WHEN %(id)s::text::xid8 < pg_snapshot_xmax(pg_current_snapshot())
+    THEN pg_xact_status(%(id)s::text::xid8) = 'in progress' ELSE FALSE END;
+
+-- name: find_mark
+-- It is there if and only if the transaction was committed.
+SELECT seq FROM commits WHERE mark = %(mark)s;
+
+-- name: sweep_marks
+-- Nobody waits for the answer to a commit for as long.
+DELETE FROM commits WHERE at < now() - interval '1 hour';
 
 -- name: server
 -- What `fleet doctor` says of the store.

@@ -34,16 +34,9 @@ async def brought_up_to_date(connection: Connection, place: str, *, create: bool
         )
 
 
-async def version(connection: Connection) -> tuple[str, int, str]:
-    """The server's version as people and as programs read it, and its encoding."""
-    found = await (await connection.execute(STATEMENTS["server"].encode())).fetchone()
-    assert found
-    words, number, encoding = found
-    return str(words), int(number), str(encoding)
-
-
 async def _refuse_unfit(connection: Connection, place: str) -> None:
-    words, number, encoding = await version(connection)
+    asked = await connection.execute(STATEMENTS["server"].encode())
+    words, number, encoding = await asked.fetchone() or ("", 0, "")
     if number < OLDEST:
         raise StoreTrouble(
             f"the server of the store {place} is PostgreSQL {words}",

@@ -18,6 +18,11 @@ Answer = Callable[[int], Any]
 Step = Callable[[Transaction], Awaitable[Answer]]
 
 
+def nothing(first: int) -> Sequence[Any]:
+    """The answer of a step that found nothing to do and wrote nothing."""
+    return ()
+
+
 class _Kind(NamedTuple):
     """How the small nouns are written: field, word, the field that is the key, a column if any."""
 

@@ -82,12 +82,6 @@ class PostgresStore:
         await self._bell.close()
         await self._connections.close()
 
-    async def server(self) -> str:
-        """What the store is, for people."""
-        async with self._connections.one() as connection:
-            words, _, _ = await schema.version(connection)
-        return f"PostgreSQL {words} at {self._connections.place}"
-
     async def write(self, step: Write) -> Sequence[Event]:
         await self._ready()
         told: Sequence[Event] = await self._commits.ask(step)
@@ -283,6 +277,10 @@ class PostgresStore:
     async def erase(self, event: Event) -> None:
         await self._ready()
         await self._commits.ask(lambda tx: transfer.erase(tx, event))
+
+    async def about(self) -> str:
+        ((version, _, _),) = await self._rows("server")
+        return f"PostgreSQL {version.split()[0]} at {self._connections.place}"
 
     def _now(self) -> datetime | None:
         """A test's time, or None: then the server's counts."""

@@ -72,6 +72,10 @@ class Transaction:
         await self.run("tell")
         return last
 
+    @property
+    def has_told(self) -> bool:
+        return bool(self._told)
+
     def first_of(self, last: int) -> int:
         """The first seq of the transaction, from its last."""
         return last - len(self._told) + 1

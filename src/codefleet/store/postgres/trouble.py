@@ -54,8 +54,8 @@ _SAID: dict[str, Words] = {
     "authentication failed": _REFUSED,
     "no password supplied": _REFUSED,
     "no pg_hba.conf entry": _REFUSED,
-    "role ": _REFUSED,
-    "database ": _NO_DATABASE,
+    'role "': _REFUSED,
+    'database "': _NO_DATABASE,
     "too many clients": _CROWDED,
     "remaining connection slots": _CROWDED,
     "starting up": _STARTING,
@@ -107,7 +107,6 @@ def _words(error: Error) -> Words:
         return _MEANING.get(error.sqlstate, _UNKNOWN)
     if not isinstance(error, OperationalError):
         return _UNKNOWN
-    _, is_told, told = str(error).partition("FATAL:")
-    if not is_told:
-        return _UNREACHABLE
-    return next((words for part, words in _SAID.items() if part in told), _UNKNOWN)
+    said = str(error)
+    unknown = _UNKNOWN if "FATAL:" in said else _UNREACHABLE
+    return next((words for part, words in _SAID.items() if part in said), unknown)

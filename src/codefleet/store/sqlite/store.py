@@ -242,6 +242,9 @@ class SqliteStore:
     async def erase(self, event: Event) -> None:
         await self._commits.ask(lambda: transfer.erase(self._database, event))
 
+    async def about(self) -> str:
+        return f"SQLite {sqlite3.sqlite_version} in {self._database.path}"
+
     async def _nouns(self, noun: type[N], *names: str, **values: Any) -> Sequence[N]:
         return [noun.model_validate_json(body) for (body,) in await self._rows(*names, **values)]
 

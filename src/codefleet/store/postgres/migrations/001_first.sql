@@ -123,6 +123,14 @@ CREATE TABLE log (
 ) WITH (fillfactor = 10);
 INSERT INTO log (seq) VALUES (0);
 
+-- The marks of the last commits, for a writer whose connection broke before it got the answer.
+CREATE TABLE commits (
+    mark uuid PRIMARY KEY,
+    seq  bigint NOT NULL,
+    at   timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX commits_by_age ON commits (at);
+
 -- Rows to lock for what no row of a noun guards. See locks.sql.
 CREATE TABLE locks (name text COLLATE "C" PRIMARY KEY);
 INSERT INTO locks VALUES ('scopes'), ('needs');

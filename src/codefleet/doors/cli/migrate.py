@@ -1,0 +1,56 @@
+"""Move a whole fleet from one store into another."""
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from codefleet.config import Config, load
+from codefleet.domain.errors import Invalid
+from codefleet.doors.cli.call import home, say
+from codefleet.doors.cli.text import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from codefleet.fleet.migration import Sum
+
+
+@click.command()
+@click.option("--from", "source", metavar="ADDRESS", help="The old store; else the one in use.")
+@click.option("--to", "target", metavar="ADDRESS", required=True, help="The new, empty store.")
+def migrate(source: str | None, target: str) -> None:
+    """Copy a whole fleet into another store and compare both.
+
+    Stop all runners first. The old store stays as it is; afterwards say which one holds:
+
+    \b
+    fleet migrate --to postgresql://fleet@db.example.com/fleet
+    fleet config set store postgresql://fleet@db.example.com/fleet
+    """
+    config = load(home(), env=os.environ)
+    old = config.evolve(store=source) if source is not None else config
+    if old.store == target:
+        raise Invalid("both addresses are the same", hint="name the new store with --to")
+    for kind, found in asyncio.run(_migrated(old, config.evolve(store=target))).items():
+        click.echo(f"{count(found.many, kind)}  sha256 {found.hash[:16]}")
+    say("all of it is in the new store, and the same")
+
+
+async def _migrated(old: Config, new: Config) -> "Mapping[str, Sum]":
+    from codefleet.fleet import Fleet
+    from codefleet.fleet.migration import migrate
+    from codefleet.runner.collector import dead_runners
+    from codefleet.wiring import SystemClock, open_store
+
+    source = await open_store(old, home(), clock=SystemClock(), create=False)
+    try:
+        target = await open_store(new, home(), clock=SystemClock(), create=True)
+        try:
+            fleet = Fleet(source, old, home())
+            return await migrate(fleet, target, dead=await dead_runners(fleet), tell=say)
+        finally:
+            await target.close()
+    finally:
+        await source.close()

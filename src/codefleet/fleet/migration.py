@@ -1,0 +1,99 @@
+"""Moving a fleet from one store into another, with proof that nothing was lost on the way."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from codefleet.domain.errors import Refused, StoreTrouble
+from codefleet.fleet import Fleet
+from codefleet.ports import Store, Write
+
+TELL_EVERY = 10_000
+
+Tell = Callable[[str], None]
+
+
+class Sum(NamedTuple):
+    """How many nouns of a kind there are, and a hash over all of them in their order."""
+
+    many: int
+    hash: str
+
+
+async def migrate(
+    fleet: Fleet, target: Store, *, dead: Collection[str], tell: Tell
+) -> Mapping[str, Sum]:
+    """Copy everything of a fleet into an empty store and compare; the old store stays as it is.
+
+    Refused while a runner lives that is not `dead`. Runs that live go on in the new store: the
+    next runner there adopts their agents.
+    """
+    await fleet.refuse_while_alive(dead)
+    await _refuse_used(target)
+    last = await fleet.store.last_seq()
+    await _copy(fleet.store, target, tell)
+    tell("written; comparing both")
+    sums = await _sums(target.export())
+    _refuse_difference(await _sums(fleet.store.export()), sums)
+    if await fleet.store.last_seq() != last:
+        raise _differs("somebody wrote to the old one meanwhile")
+    return sums
+
+
+async def _copy(source: Store, target: Store, tell: Tell) -> None:
+    rows = []
+    async for row in source.export():
+        rows.append(row)
+        if len(rows) % TELL_EVERY == 0:
+            tell(f"read {len(rows):,} rows")
+    tell(f"read {len(rows):,} rows; writing them")
+    await target.load(rows)
+    await target.write(
+        Write(
+            lanes=[lane.evolve(version=0) for lane in await source.lanes()],
+            rests=[rest.evolve(version=0) for rest in await source.rests()],
+        )
+    )
+
+
+async def _refuse_used(target: Store) -> None:
+    if await target.last_seq() or await target.counts() or await target.repos():
+        raise Refused(
+            "only an empty store can take a fleet, and this one is in use",
+            hint="name a database or a file that is new",
+        )
+
+
+async def _sums(rows: AsyncIterator[tuple[str, str]]) -> dict[str, Sum]:
+    many: Counter[str] = Counter()
+    hashes: defaultdict[str, Any] = defaultdict(sha256)
+    async for kind, text in rows:
+        many[kind] += 1
+        hashes[kind].update(_canonical(text))
+    return {kind: Sum(many[kind], hashes[kind].hexdigest()) for kind in many}
+
+
+def _canonical(text: str) -> bytes:
+    """The same for the same noun in every store. Not every store can hold the character NUL."""
+    ordered = json.dumps(json.loads(text), sort_keys=True)
+    return ordered.replace("\\u0000", "\\ufffd").encode() + b"\n"
+
+
+def _refuse_difference(old: Mapping[str, Sum], new: Mapping[str, Sum]) -> None:
+    for kind in sorted({*old, *new}):
+        if old.get(kind) != new.get(kind):
+            raise _differs(f"{_many(old, kind)} there, {_many(new, kind)} here, not the same")
+
+
+def _many(sums: Mapping[str, Sum], kind: str) -> str:
+    found = sums.get(kind)
+    return f"{found.many if found else 0} {kind}s"
+
+
+def _differs(why: str) -> StoreTrouble:
+    return StoreTrouble(
+        f"the copy is not the same as the old store: {why}",
+        hint="the old one is unchanged; begin again with an empty store",
+    )

@@ -1,0 +1,65 @@
+"""A wire between a store and its server that a test can cut at the worst moment."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+
+SOCKET = ".s.PGSQL.5432"
+
+
+class Cut(StrEnum):
+    """When the wire breaks: before the server hears of a commit, or after it has made it."""
+
+    NEVER = "never"
+    BEFORE = "before the server hears of it"
+    AFTER = "after the server has answered"
+
+
+class Wire:
+    """Hands everything on, until it is told to break at the next commit; then once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._socket = folder / SOCKET
+        self.cut = Cut.NEVER
+        self.cuts = 0
+
+    async def serve(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        far, out = await asyncio.open_unix_connection(self._socket)
+        answers = asyncio.create_task(self._answers(far, back))
+        try:
+            while heard := await near.read(65536):
+                if b"COMMIT" not in heard or self.cut is Cut.NEVER:
+                    out.write(heard)
+                    continue
+                how, self.cut = self.cut, Cut.NEVER
+                self.cuts += 1
+                answers.cancel()
+                if how is Cut.AFTER:
+                    out.write(heard)
+                    while b"COMMIT" not in await far.read(65536):
+                        pass
+                return
+        finally:
+            answers.cancel()
+            for writer in (back, out):
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+
+    async def _answers(self, far: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        while said := await far.read(65536):
+            back.write(said)
+        back.close()
+
+
+@asynccontextmanager
+async def wired(folder: Path) -> AsyncIterator[tuple[Wire, int]]:
+    """A wire to the server in this folder, and the port at its near end."""
+    wire = Wire(folder)
+    server = await asyncio.start_server(wire.serve, "127.0.0.1", 0)
+    try:
+        yield wire, server.sockets[0].getsockname()[1]
+    finally:
+        server.close()

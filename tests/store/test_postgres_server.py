@@ -1,0 +1,251 @@
+"""A server that goes away, comes back, or cannot be used: nothing lost, nothing twice, in words."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+
+import pytest
+
+from codefleet.domain.errors import BadConfig, StoreTrouble
+from codefleet.domain.scheduling import Want
+from codefleet.ports import TaskQuery, Write
+from codefleet.store.postgres import connections
+from codefleet.store.postgres.store import PostgresStore
+from codefleet.store.postgres.trouble import place_of
+from tests import postgres
+from tests.postgres import Server
+from tests.store.conftest import needs_postgres
+from tests.store.proxy import Cut, wired
+from tests.store.samples import LEASE, add, claim, completed, event, ids, seat, task
+
+pytestmark = needs_postgres
+
+BOUND_S = 60
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server of this test's own, which it may ill-treat. It writes to disk in earnest."""
+    own = Server.made("listen_addresses=''")
+    yield own
+    own.remove()
+
+
+@pytest.fixture
+async def store(server: Server) -> AsyncIterator[PostgresStore]:
+    opened = await PostgresStore.open(server.address())
+    yield opened
+    await opened.close()
+
+
+@pytest.mark.parametrize("cut", [Cut.BEFORE, Cut.AFTER])
+async def test_a_commit_whose_answer_is_lost_is_made_exactly_once(cut: Cut) -> None:
+    shared = postgres.shared()
+    address = shared.fresh()
+    async with wired(shared.folder) as (wire, port):
+        _, _, options = address.partition("&")
+        store = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
+        try:
+            await store.write(Write(events=[event("before")]))
+            wire.cut = cut
+            async with asyncio.timeout(BOUND_S):
+                step = Write(tasks=[task("a")], events=[event("first"), event("second")])
+                told = await store.write(step)
+            assert wire.cuts == 1
+            assert [(one.kind, one.seq) for one in told] == [("first", 2), ("second", 3)]
+            assert [one.seq for one in await store.events()] == [1, 2, 3]
+            wire.cut = cut
+            async with asyncio.timeout(BOUND_S):
+                (given,) = await store.claim([seat()], Want(), lease=LEASE)
+            assert wire.cuts == 2
+            assert [(run.id, run.fence) for run in await store.runs()] == [("a.1", 1)]
+            assert [one.seq for one in given.events] == [4]
+            assert await claim(store) == []
+        finally:
+            await store.close()
+
+
+async def storm(store: PostgresStore, name: str, done: list[str], enough: asyncio.Event) -> None:
+    """Add, claim and complete, keeping a list of what was acknowledged."""
+    number = 0
+    while not enough.is_set():
+        number += 1
+        mine = f"{name}-{number}"
+        await store.write(Write(tasks=[task(mine)], events=[event("added")]))
+        done.append(f"added {mine}")
+        for held in await store.claim([seat(name)], Want(), lease=LEASE * 100):
+            done.append(f"claimed {held.run.id}")
+            await store.write(completed(held))
+            done.append(f"completed {held.task.id}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["restart", "kill"])
+async def test_a_server_that_goes_away_in_a_storm_loses_nothing_it_acknowledged(
+    server: Server, how: str
+) -> None:
+    stores = [PostgresStore(server.address()) for _ in range(3)]
+    try:
+        await assert_a_storm_is_survived(server, stores, how)
+    finally:
+        for store in stores:
+            await store.close()
+
+
+async def assert_a_storm_is_survived(
+    server: Server, stores: Sequence[PostgresStore], how: str
+) -> None:
+    done: list[str] = []
+    enough = asyncio.Event()
+    working = [
+        asyncio.create_task(storm(store, f"s{n}", done, enough)) for n, store in enumerate(stores)
+    ]
+    for round_ in range(1, 4):
+        await until_done(done, 40 * round_, working)
+        if how == "kill":
+            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.start)
+        else:
+            await asyncio.to_thread(server.restart)
+    await until_done(done, len(done) + 40, working)
+    enough.set()
+    async with asyncio.timeout(BOUND_S):
+        await asyncio.gather(*working)
+    await assert_all_kept(stores[0], done)
+
+
+async def until_done(done: Sequence[str], many: int, working: Sequence[asyncio.Task[None]]) -> None:
+    async with asyncio.timeout(BOUND_S):
+        while len(done) < many and not any(one.done() for one in working):
+            await asyncio.sleep(0.01)
+    for one in working:
+        if one.done():
+            one.result()
+
+
+async def assert_all_kept(store: PostgresStore, done: Sequence[str]) -> None:
+    """Each acknowledged step is there, and nothing that nobody was told of."""
+    tasks = {found.id: found for found in await store.tasks(TaskQuery())}
+    runs = [run.id for run in await store.runs()]
+    said: dict[str, list[str]] = {"added": [], "claimed": [], "completed": []}
+    for word, name in (line.split() for line in done):
+        said[word].append(name)
+    assert sorted(tasks) == sorted(said["added"])
+    assert sorted(runs) == sorted(said["claimed"]) == sorted(f"{name}.1" for name in tasks)
+    assert {name for name, one in tasks.items() if one.state == "completed"} == {*said["completed"]}
+    seqs = [one.seq for one in await store.events(limit=100_000)]
+    assert seqs == list(range(1, len(done) + 1))
+
+
+async def test_a_waiting_reader_hears_again_after_a_restart(
+    server: Server, store: PostgresStore
+) -> None:
+    waiting = asyncio.ensure_future(store.changed(0, within=BOUND_S))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(server.restart)
+    await store.write(Write(events=[event()]))
+    async with asyncio.timeout(BOUND_S):
+        assert await waiting is True
+
+
+async def test_a_server_that_stays_away_is_trouble_in_words(
+    server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "PATIENCE_S", 0.05)
+    server.stop()
+    for work in (store.last_seq(), add(store, task("a"))):
+        with pytest.raises(StoreTrouble, match="cannot be reached") as trouble:
+            await work
+        assert trouble.value.hint
+    server.start()
+    await add(store, task("a"))
+    assert await ids(store, TaskQuery()) == ["a"]
+
+
+async def test_a_read_only_server_is_trouble_in_words(server: Server, store: PostgresStore) -> None:
+    server.configure("default_transaction_read_only = on")
+    server.restart()
+    with pytest.raises(StoreTrouble, match="read-only") as trouble:
+        await add(store, task("a"))
+    assert "primary" in trouble.value.hint
+    assert await ids(store, TaskQuery()) == []
+
+
+async def refused(address: str, *, create: bool = True) -> StoreTrouble:
+    with pytest.raises(StoreTrouble) as trouble, suppress(BadConfig):
+        await PostgresStore.open(address, create=create)
+    assert trouble.value.hint
+    return trouble.value
+
+
+async def test_a_door_that_stays_shut_says_why_and_no_password(server: Server) -> None:
+    (server.data / "pg_hba.conf").write_text("local all fleet trust\nlocal all all scram-sha-256\n")
+    server.run("CREATE ROLE ann LOGIN PASSWORD 'right'", "SELECT pg_reload_conf()")
+    socket = f"?host={server.folder}"
+    wrong = {
+        f"postgresql://ann:hush@/postgres{socket}": "does not let this user in",
+        f"postgresql://ann@/postgres{socket}": "does not let this user in",
+        f"postgresql://ghost:hush@/postgres{socket}": "does not let this user in",
+        f"postgresql://fleet:hush@/nowhere{socket}": "no database",
+        "postgresql://fleet:hush@127.0.0.1:1/x": "cannot be reached",
+        f"postgresql://fleet:hush@/x?host={server.folder / 'nowhere'}": "cannot be reached",
+        f"postgresql://ann:right@/postgres{socket}": "may not do that",
+    }
+    for address, words in wrong.items():
+        trouble = await refused(address)
+        assert words in trouble.problem, address
+        assert "hush" not in f"{trouble.problem} {trouble.hint}"
+
+
+async def test_a_store_that_is_not_there_is_not_made_unless_asked() -> None:
+    address = postgres.shared().fresh()
+    trouble = await refused(address, create=False)
+    assert "no store" in trouble.problem
+    assert "fleet init" in trouble.hint
+    await (await PostgresStore.open(address)).close()
+    await (await PostgresStore.open(address, create=False)).close()
+
+
+async def test_what_another_program_or_a_newer_one_wrote_is_left_alone(server: Server) -> None:
+    server.run("CREATE DATABASE shop", "CREATE DATABASE later")
+    server.run("CREATE TABLE tasks (id int)", database="shop")
+    assert "another program" in (await refused(server.address("shop"))).problem
+    await (await PostgresStore.open(server.address("later"))).close()
+    server.run("INSERT INTO codefleet_migrations VALUES (1000)", database="later")
+    newer = await refused(server.address("later"))
+    assert "newer codefleet" in newer.problem
+    assert "upgrade" in newer.hint
+
+
+async def test_a_database_that_cannot_hold_all_letters_is_refused(server: Server) -> None:
+    server.run("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    assert "LATIN1" in (await refused(server.address("old"))).problem
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://ann:hush@db:5433/fleet", "postgresql://ann@db:5433/fleet"),
+        ("postgresql://db/fleet?user=ann&password=hush", "postgresql://ann@db/fleet"),
+        ("postgresql:///fleet", "postgresql:///fleet"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
+    assert place_of(address) == shown
+
+
+def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
+    with pytest.raises(BadConfig) as wrong:
+        place_of("postgresql://ann:hush@[db/fleet")
+    assert "hush" not in f"{wrong.value.problem} {wrong.value.hint}"
+
+
+async def test_a_closed_store_says_so_and_ends_every_wait(server: Server) -> None:
+    store = await PostgresStore.open(server.address())
+    waiting = asyncio.ensure_future(store.changed(0, within=BOUND_S))
+    await asyncio.sleep(0)
+    await store.close()
+    for work in (waiting, store.last_seq(), add(store, task("a"))):
+        with pytest.raises(StoreTrouble, match="closed"):
+            async with asyncio.timeout(BOUND_S):
+                await work
