@@ -1,4 +1,4 @@
-"""Nothing but the listener needs a connection to remember anything: pgbouncer may stand before it."""
+"""Only the listener needs a connection that remembers: pgbouncer may stand in between."""
 
 import asyncio
 import os
