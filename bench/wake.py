@@ -34,7 +34,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 async def _both(folder: Path, rounds: int) -> tuple[float, float]:
-    repo = _sample(folder / "repo")
+    repo = sample(folder / "repo")
     async with open_fleet(folder / "home", create=True) as fleet:
         await register(fleet, repo)
         runner = _start_runner(folder / "home")
@@ -87,7 +87,7 @@ def _start_runner(home: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _sample(repo: Path) -> Path:
+def sample(repo: Path) -> Path:
     repo.mkdir()
     identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")
     for words in (

@@ -163,6 +163,11 @@ def test_words_usage_and_the_end_are_told(stage: Stage) -> None:
     ]
 
 
+def test_lines_are_recited(stage: Stage) -> None:
+    played = stage.script("recite 2 1000")
+    assert played.signals == [Said("line 1 of 2"), Said("line 2 of 2"), DONE]
+
+
 def test_an_agent_can_say_that_nothing_had_to_change(stage: Stage) -> None:
     played = stage.script("finish --no-changes It was right already")
     assert played.signals == [Finished("It was right already", no_changes=True)]

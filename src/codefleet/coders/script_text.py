@@ -15,6 +15,7 @@ TAKES = {
     "shell": (1, 1),
     "commit": (1, 1),
     "say": (1, 1),
+    "recite": (2, 2),
     "usage": (1, 4),
     "ask": (1, 1),
     "want": (1, 1),

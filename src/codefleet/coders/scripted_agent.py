@@ -26,6 +26,7 @@ the lines that follow, up to one that is just NAME. Lines that begin with # are 
     shell COMMAND                run `sh -c COMMAND`; fails when it does
     commit MESSAGE               commit everything that has changed
     say TEXT                     print words
+    recite LINES PER_SECOND      print numbered lines at that pace
     usage input=N output=N cached=N cost=USD
     ask QUESTION | OPTION | ...  end the turn; when resumed, {{answer}} is what was answered
     want STEP                    ask for leave to do a step (`want shell make`), then do it
@@ -232,6 +233,13 @@ def say(text: str) -> None:
     tell("said", text=text)
 
 
+def recite(lines: str, per_second: str) -> None:
+    began = time.monotonic()
+    for number in range(1, int(lines) + 1):
+        say(f"line {number} of {lines}")
+        time.sleep(max(0.0, began + number / float(per_second) - time.monotonic()))
+
+
 def usage(*amounts: str) -> None:
     names = {"input": "input_tokens", "output": "output_tokens", "cached": "cached_tokens"}
     given = dict(amount.split("=", 1) for amount in amounts)
@@ -330,7 +338,8 @@ def orphan(seconds: str = "600") -> None:
 STEPS: dict[str, Callable[..., None]] = {
     step.__name__: step
     for step in (
-        *(write, append, edit, delete, shell, commit, say, usage, ask, want, listen, wait),
+        *(write, append, edit, delete, shell, commit, say, recite, usage),
+        *(ask, want, listen, wait),
         *(limit, broke, finish, crash, hang, spin, ignore, orphan),
     )
 }

@@ -36,7 +36,7 @@ NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None
 
 class Attempt:
     def __init__(self, desk: Desk, task: Task, run: Run, repo: Repo) -> None:
-        self.fleet, self.places = desk.fleet, desk.places
+        self.fleet, self.places, self.beat = desk.fleet, desk.places, desk.beat
         self.settings = desk.settings(repo)
         self.settings_now = lambda: desk.settings(repo)
         self.task = task
@@ -122,6 +122,7 @@ class Attempt:
             self.talk,
             _sum(earlier),
             self.stop,
+            self.beat,
         )
         await self._conclude(await listener.listen(), coder)
 

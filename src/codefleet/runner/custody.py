@@ -23,7 +23,7 @@ from codefleet.runner.process import TAG, Process, readable, reap, sweep
 __all__ = ["Exit", "Kept", "Process", "adopt", "environment", "start", "sweep"]
 
 KEEPER = Path(__file__).with_name("keeper.py")
-LONGEST_LINE = 16 << 20
+LONGEST_LINE = 32 << 20
 KEEPER_STARTS_POLL_S = 0.01
 
 INHERITED = (
@@ -80,6 +80,13 @@ class Kept(NamedTuple):
     def cpu_seconds(self) -> float:
         """Processor time of the agent and all it started, so far; 0 when the keeper is gone."""
         return self.keeper.cpu_seconds()
+
+    def size(self) -> int:
+        """How many bytes of output there are."""
+        try:
+            return (self.folder / "stdout.jsonl").stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def lines(
         self, offset: int, limit_bytes: int = 1 << 20, *, final: bool = False

@@ -11,6 +11,7 @@ from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.ports import Write
 from codefleet.runner.places import Places
+from codefleet.runner.tail import Beat
 
 
 class Desk:
@@ -19,6 +20,7 @@ class Desk:
     def __init__(self, fleet: Fleet, flags: Mapping[str, object] | None = None) -> None:
         self.fleet = fleet
         self.places = Places(fleet.home)
+        self.beat = Beat()
         self._flags = flags or {}
         self._live: dict[str, Live] = {}
         self._house = self._watch(None)

@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from codefleet.config import Config
 from codefleet.domain import liveness
@@ -17,12 +18,11 @@ from codefleet.runner.conversation import Conversation
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
 from codefleet.runner.hold import Hold
+from codefleet.runner.tail import Beat, Tail
 from codefleet.runner.verdict import Cause
 
-TICK_S = 0.02
 PULSE_S = 1.0
-MOST_AT_ONCE = 1 << 18
-MOST_EVENTS = 100
+MOST_EVENTS = 200
 
 
 class Listener:
@@ -39,11 +39,13 @@ class Listener:
         talk: Conversation,
         spent_before: Usage,
         stop: Callable[[Cause, str], None],
+        beat: Beat,
     ) -> None:
         self.hold, self.coder, self.kept = hold, coder, kept
         self.settings, self.task, self.stop = settings, task, stop
         self.heard, self.talk, self.spent_before = heard, talk, spent_before
-        self._at = 0
+        self._beat = beat
+        self._tail = Tail(kept, hold.run.offset)
         self._pulse = Heartbeat(kept, Path(str(hold.run.worktree)))
         self._life = Life.ALIVE
 
@@ -56,7 +58,7 @@ class Listener:
         lost = asyncio.ensure_future(self.hold.lost.wait())
         try:
             while not ended.done():
-                await asyncio.wait({ended, lost}, timeout=TICK_S, return_when="FIRST_COMPLETED")
+                await self._next_beat(ended, lost)
                 if lost.done():
                     raise Stale("the lease was lost")
                 if await self._read() or self.talk.mail:
@@ -69,50 +71,65 @@ class Listener:
             ended.cancel()
             lost.cancel()
 
+    async def _next_beat(self, *sooner: asyncio.Future[Any]) -> None:
+        """Wait for the beat of all listeners, or until one of these is done."""
+        beat = self._beat.next()
+
+        def wake(_: object) -> None:
+            if not beat.done():
+                beat.set_result(None)
+
+        for one in sooner:
+            one.add_done_callback(wake)
+        await beat
+        for one in sooner:
+            one.remove_done_callback(wake)
+
     def _replay(self) -> None:
         """After an adoption: hear again, silently, what an earlier reader has told already."""
-        while self._at < self.hold.run.offset:
-            lines, at = self.kept.lines(self._at, limit_bytes=self.hold.run.offset - self._at)
-            for line in lines:
-                for signal in self.coder.read(line):
-                    self.heard.take(signal)
-                    self.talk.recall(signal)
-            if at == self._at:
-                break
-            self._at = at
-        self._at = self.hold.run.offset
+        for line in self._tail.earlier():
+            for signal in self.coder.read(line):
+                self.heard.take(signal)
+                self.talk.recall(signal)
 
     async def _read(self, *, final: bool = False) -> bool:
         """Take in what has arrived, and tell it together with how far one has read."""
-        lines, at = self.kept.lines(self._at, MOST_AT_ONCE, final=final)
-        if at == self._at:
+        lines = self._tail.read(final=final)
+        if lines is None:
             return False
         now = await self.hold.fleet.store.now()
-        events: list[Event] = []
-        decisions: list[Event] = []
         before = self.heard.spent
-        for line in lines:
-            for signal in self.coder.read(line):
-                self.heard.take(signal)
-                decisions += self.talk.weigh(signal, now)
-                if len(events) < MOST_EVENTS:
-                    events += told(signal, self.hold.run, now)
-        if len(events) >= MOST_EVENTS:
-            more = f"and more: {len(lines)} lines at once; all of it is in {self.kept.folder}"
-            events.append(event("run.said", now, more, run=self.hold.run))
+        events = self._hear(lines, now)
         if self.heard.spent != before:
             events.append(self._bill(self.heard.spent - before, now))
-        self._at = at
         self._pulse.output()
         await self.hold.note(
-            [*events, *decisions],
-            offset=at,
+            events,
+            offset=self._tail.at,
             usage=self.heard.spent,
             said=self.heard.said[-LONGEST_TEXT:],
             session=self.heard.session or self.hold.run.session,
             model=self.heard.model or self.hold.run.model,
         )
         return True
+
+    def _hear(self, lines: Sequence[str], now: datetime) -> list[Event]:
+        """What to tell of these lines. A flood is cut short: the run's own log has all of it."""
+        events: list[Event] = []
+        decisions: list[Event] = []
+        left_out = 0
+        for line in lines:
+            is_flood = len(events) >= MOST_EVENTS
+            left_out += is_flood
+            for signal in self.coder.read(line):
+                self.heard.take(signal)
+                decisions += self.talk.weigh(signal, now)
+                if not is_flood:
+                    events += told(signal, self.hold.run, now)
+        if left_out:
+            words = f"and {left_out} lines more at once; all of it is in {self.kept.folder}"
+            events.append(event("run.said", now, words, run=self.hold.run, left_out=left_out))
+        return [*events, *decisions]
 
     def _bill(self, spent: Usage, now: datetime) -> Event:
         """A line of the ledger, with all that a bill can be by."""
@@ -183,12 +200,10 @@ class Heartbeat:
 
     def read(self, tool_running: bool) -> Pulse:
         now = time.monotonic()
-        cpu = self.kept.cpu_seconds()
-        if cpu - self._cpu_seconds > 0.05:
-            self._cpu_seconds, self._cpu = cpu, now
-        newest = _newest_change(self.worktree)
-        if newest > self._newest:
-            self._newest, self._files = newest, now
+        if now - self._output < PULSE_S:  # who talks lives: no need to look at all its processes
+            self._cpu = self._files = now
+        else:
+            self._look(now)
         return Pulse(
             output_age=now - self._output,
             cpu_age=now - self._cpu,
@@ -196,6 +211,14 @@ class Heartbeat:
             tool_running=tool_running,
             first_turn=not self._spoke,
         )
+
+    def _look(self, now: float) -> None:
+        cpu = self.kept.cpu_seconds()
+        if cpu - self._cpu_seconds > 0.05:
+            self._cpu_seconds, self._cpu = cpu, now
+        newest = _newest_change(self.worktree)
+        if newest > self._newest:
+            self._newest, self._files = newest, now
 
 
 def _newest_change(worktree: Path) -> float:

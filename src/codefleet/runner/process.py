@@ -11,9 +11,12 @@ from typing import NamedTuple
 
 import psutil
 
+from codefleet.runner.keeper import descendants
+
 TAG = "FLEET_RUN"
 SWEEP_ROUNDS = 20
 SWEEP_WAIT_MS = 1000
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class Process(NamedTuple):
@@ -51,11 +54,7 @@ class Process(NamedTuple):
         """Processor time of it and all that descends from it, so far; 0 when it is gone."""
         if not self.is_alive:
             return 0.0
-        try:
-            top = psutil.Process(self.pid)
-            return sum(map(_cpu_seconds, [top, *top.children(recursive=True)]))
-        except psutil.NoSuchProcess:
-            return 0.0
+        return sum(map(_cpu_seconds, (self.pid, *descendants(self.pid))))
 
     @contextmanager
     def descriptor(self) -> Iterator[int]:
@@ -121,8 +120,10 @@ def _wait(fd: int) -> None:
     end.poll(SWEEP_WAIT_MS)
 
 
-def _cpu_seconds(process: psutil.Process) -> float:
+def _cpu_seconds(pid: int) -> float:
+    """Processor time of one process and its children that were waited for."""
     try:
-        return sum(process.cpu_times()[:4])
-    except psutil.NoSuchProcess:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
         return 0.0
+    return sum(map(int, fields[11:15])) / TICKS_PER_S

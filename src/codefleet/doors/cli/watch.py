@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
+from codefleet.domain.events import KINDS
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import say
 from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
 
-TOO_MUCH = frozenset(
-    {"run.prepared", "run.session", "run.said", "run.tool", "run.used", "run.ended"}
-)
+TOO_MUCH = {"run.prepared", "run.session", "run.said", "run.tool", "run.used", "run.ended"}
+SHOWN = tuple(kind for kind in KINDS if kind not in TOO_MUCH)
 
 
 class View(Protocol):
@@ -65,11 +65,12 @@ class Lines:
             await self._fleet.store.changed(self._seen, within=5.0)
 
     async def finish(self) -> None:
-        while events := await self._fleet.events(after=self._seen):
+        latest = await self._fleet.store.last_seq()
+        while events := await self._fleet.store.events(after=self._seen, kinds=SHOWN):
             for event in events:
                 self._seen = event.seq
-                if event.kind not in TOO_MUCH:
-                    show.event(event)
+                show.event(event)
+        self._seen = max(self._seen, latest)
 
     def tell(self, words: str) -> None:
         say(words)

@@ -1,0 +1,111 @@
+"""What it costs one runner to supervise many agents that talk all the time, losing no line."""
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from bench.row import Row
+from bench.wake import sample
+from codefleet.domain.model import Draft
+from codefleet.fleet import Fleet
+from codefleet.runner.repository import register
+from codefleet.wiring import open_fleet
+
+AGENTS = 50
+PER_SECOND = 100
+CORE_GOAL = 50.0
+MEMORY_GOAL = 80.0
+LONGEST_S = 180.0
+
+
+def measure(quick: bool) -> list[Row]:
+    """The runner's own processor time and memory while its agents talk, and the lines it told."""
+    agents, seconds = (10, 4) if quick else (AGENTS, 10)
+    with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
+        crowd = Crowd(Path(folder), agents, seconds)
+        core, memory, told = asyncio.run(crowd.watch())
+    what = f"{agents} agents, {PER_SECOND} lines a second each"
+    return [
+        Row(f"{what}: lines told of lines printed", told, crowd.printed, "", 1.0),
+        Row(f"{what}: the runner's share of a core", core, CORE_GOAL, "%", 1.0),
+        Row(f"{what}: the runner's memory", memory, MEMORY_GOAL, "MB", 1.0),
+    ]
+
+
+class Crowd:
+    """Agents that wait for each other and then all talk at once, under one `fleet run`."""
+
+    def __init__(self, folder: Path, agents: int, seconds: int) -> None:
+        self.home, self.folder = folder / "home", folder
+        self.agents, self.seconds = agents, seconds
+        self.printed = agents * seconds * PER_SECOND
+
+    async def watch(self) -> tuple[float, float, int]:
+        """Percent of a core and megabytes while they talk; how many lines are in the log after."""
+        repo = sample(self.folder / "repo")
+        async with open_fleet(self.home, create=True) as fleet:
+            await register(fleet, repo)
+            await fleet.add([self._draft(number) for number in range(self.agents)])
+            runner = self._start_runner()
+            try:
+                async with asyncio.timeout(LONGEST_S):
+                    await self._all_ready(fleet)
+                    core, memory = await self._while_they_talk(psutil.Process(runner.pid))
+                    await asyncio.to_thread(runner.wait)
+            finally:
+                runner.kill()
+            return core, memory, await _lines_told(fleet)
+
+    async def _while_they_talk(self, runner: psutil.Process) -> tuple[float, float]:
+        """Measured in the midst of it, when all have begun and none has ended."""
+        (self.folder / "go").touch()
+        await asyncio.sleep(1.0)
+        window = self.seconds - 2.0
+        before = _own_seconds(runner)
+        await asyncio.sleep(window)
+        return 100 * (_own_seconds(runner) - before) / window, _megabytes(runner)
+
+    async def _all_ready(self, fleet: Fleet) -> None:
+        ready: set[str | None] = set()
+        async for event in fleet.follow():
+            ready |= {event.run} if event.kind == "run.session" else set()
+            if len(ready) == self.agents:
+                return
+
+    def _draft(self, number: int) -> Draft:
+        steps = (
+            f"wait until {self.folder / 'go'} {LONGEST_S:g}",
+            f"recite {self.seconds * PER_SECOND} {PER_SECOND}",
+            "finish --no-changes",
+        )
+        script = "\n".join(("```fleet", *steps, "```"))
+        return Draft(title=f"Recite {number}", prompt=script, coder="scripted")
+
+    def _start_runner(self) -> subprocess.Popen[bytes]:
+        fleet = (sys.executable, "-m", "codefleet", "--home", str(self.home))
+        argv = [*fleet, "run", f"--agents={self.agents}", "--until-idle"]
+        return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+async def _lines_told(fleet: Fleet) -> int:
+    """The recited lines in the log, each counted once, and those that it says it left out."""
+    found: set[tuple[str | None, str]] = set()
+    left_out = after = 0
+    while events := await fleet.store.events(after=after, kinds=["run.said"], limit=10_000):
+        after = events[-1].seq
+        left_out += sum(event.data.get("left_out", 0) for event in events)
+        found |= {(event.run, event.text) for event in events if event.text.startswith("line ")}
+    return len(found) + left_out
+
+
+def _own_seconds(runner: psutil.Process) -> float:
+    times = runner.cpu_times()
+    return float(times.user + times.system)
+
+
+def _megabytes(runner: psutil.Process) -> float:
+    return float(runner.memory_info().rss) / 1e6

@@ -1,0 +1,74 @@
+"""The growing output of agents, followed on one beat: all read together and share one commit."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+from codefleet.runner.custody import Kept
+
+QUICKEST_S = 0.02
+SLOWEST_S = 0.25
+REST_TO_WORK = 3.0
+MOST_AT_ONCE = 1 << 18
+
+
+class Beat:
+    """The moments at which the listeners of one runner read.
+
+    Each beat waits as many times longer as the work since the last one took, so few agents are
+    heard at once, and many that all talk cost no more than a share of one core.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Future[None]] = []
+        self._rest_s = QUICKEST_S
+        self._worked_s = time.process_time()
+
+    def next(self) -> asyncio.Future[None]:
+        """The next beat; a listener with a reason of its own may end its wait before."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_later(self._rest_s, self._strike)
+        beat = loop.create_future()
+        self._waiting.append(beat)
+        return beat
+
+    def _strike(self) -> None:
+        worked_s = time.process_time()
+        self._rest_s = min(max(QUICKEST_S, REST_TO_WORK * (worked_s - self._worked_s)), SLOWEST_S)
+        self._worked_s = worked_s
+        waiting, self._waiting = self._waiting, []
+        for beat in waiting:
+            if not beat.done():
+                beat.set_result(None)
+
+
+class Tail:
+    """The output of one agent, from where the last reader stopped."""
+
+    def __init__(self, kept: Kept, at: int) -> None:
+        self.at = at
+        self._kept = kept
+        self._nothing_new_at: int | None = None
+
+    def earlier(self) -> Iterator[str]:
+        """The lines that an earlier reader has read already."""
+        at = 0
+        while at < self.at:
+            lines, after = self._kept.lines(at, limit_bytes=self.at - at)
+            yield from lines
+            if after == at:
+                return
+            at = after
+
+    def read(self, *, final: bool = False) -> list[str] | None:
+        """The lines that have come since; None when there are none, which costs next to nothing."""
+        size = self._kept.size()
+        if size == self._nothing_new_at and not final:
+            return None
+        lines, at = self._kept.lines(self.at, MOST_AT_ONCE, final=final)
+        if at == self.at:
+            self._nothing_new_at = size
+            return None
+        self.at = at
+        return lines

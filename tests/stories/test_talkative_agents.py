@@ -1,0 +1,44 @@
+"""However much agents say: no line is lost, and what the log leaves out it says."""
+
+import sys
+from collections.abc import Awaitable, Callable
+
+from codefleet.domain.model import Draft, Event, State, Task
+from codefleet.fleet import Fleet
+from codefleet.runner.places import Places
+from tests.stories.conftest import Crew
+
+Add = Callable[..., Awaitable[Task]]
+FLOOD = "for n in range(5000): print('line', n)\nopen('made.txt', 'w').write('x')"
+
+
+async def said(fleet: Fleet, task: Task) -> list[Event]:
+    return list(await fleet.store.events(task=task.id, kinds=["run.said"], limit=10_000))
+
+
+async def test_every_line_of_many_agents_is_told_once_and_in_order(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    steps = ("recite 150 300", "finish --no-changes")
+    tasks = [await add(f"Recite {number}", *steps) for number in range(4)]
+    await crew.work(agents=4)
+    for task in tasks:
+        texts = [event.text for event in await said(fleet, task)]
+        assert texts == [f"line {n} of 150" for n in range(1, 151)]
+
+
+async def test_a_flood_is_cut_short_in_the_log_and_whole_in_the_runs_folder(
+    fleet: Fleet, crew: Crew
+) -> None:
+    (task,) = await fleet.add([Draft(title="Flood", coder="command")])
+    argv = [sys.executable, "-c", FLOOD]
+    await crew.work(coders={"command": {"argv": argv}})
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    events = await said(fleet, task)
+    left_out = sum(event.data.get("left_out", 0) for event in events)
+    told = [event for event in events if "left_out" not in event.data]
+    assert len(told) + left_out == 5000
+    (run,) = await fleet.store.runs(tasks=[task.id])
+    log = Places(fleet.home).run(run) / "stdout.jsonl"
+    assert log.read_text().splitlines() == [f"line {n}" for n in range(5000)]
+    assert run.said == "line 4999"
