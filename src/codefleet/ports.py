@@ -1,9 +1,9 @@
 """What the core asks of the world: a Store, Coders, a Clock. Nothing here knows who answers."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import (
@@ -300,6 +300,37 @@ class Abilities(NamedTuple):
     verified: bool = True
 
 
+class Answers(NamedTuple):
+    """What a program told about itself, and what stands in its files and its environment."""
+
+    exit_code: int | None = None
+    said: str = ""
+    files: Mapping[str, str] = {}
+    env: Mapping[str, str] = {}
+
+
+def _nobody_can_tell(answers: Answers) -> bool | None:
+    return None
+
+
+class Probe(NamedTuple):
+    """What a program is called with to tell about itself, without spending a token.
+
+    Its `help` lists every flag that the coder uses, except the `hidden` ones. `logged_in` reads
+    what it says to `login` and what stands in `files` of its `folder`, which a variable names or is
+    the usual one: True, False, or None when nobody can tell. `log_in` is what a human does then.
+    """
+
+    version: Sequence[str] = ("--version",)
+    help: Sequence[str] = ("--help",)
+    hidden: Sequence[str] = ()
+    login: Sequence[str] = ()
+    folder: tuple[str, str] = ("HOME", "~")
+    files: Sequence[str] = ()
+    logged_in: Callable[[Answers], bool | None] = _nobody_can_tell
+    log_in: str = ""
+
+
 class Coder(Protocol):
     """How to start one kind of agent program and how to read it. Pure: no I/O."""
 
@@ -316,6 +347,13 @@ class Coder(Protocol):
 
         It is asked only about runs without a Finished, Broke, Limited or Asks.
         """
+
+
+@runtime_checkable
+class Probed(Coder, Protocol):
+    """A coder whose program `fleet doctor` can ask about itself."""
+
+    probe: Probe
 
 
 class Talker(Coder, Protocol):

@@ -14,6 +14,7 @@ from codefleet.ports import (
     Assignment,
     Broke,
     Finished,
+    Probe,
     Said,
     Signal,
     Start,
@@ -28,6 +29,7 @@ class Agy:
     name = "agy"
     program = "agy"
     abilities = Abilities(resume=True, says_when_done=True, verified=False)
+    probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

@@ -7,7 +7,7 @@ from codefleet.coders import trouble
 from codefleet.coders.jsonl import text
 from codefleet.coders.options import Options, flag
 from codefleet.domain.model import Usage
-from codefleet.ports import Abilities, Assignment, Said, Signal, Start, Used
+from codefleet.ports import Abilities, Assignment, Probe, Said, Signal, Start, Used
 
 TOKENS = re.compile(
     r"Tokens: ([\d.,]{1,12}k?) sent,(?: [\d.,]{1,12}k? cache \w+,){0,2} ([\d.,]{1,12}k?) received\."
@@ -21,6 +21,7 @@ class Aider:
     name = "aider"
     program = "aider"
     abilities = Abilities(reports_cost=True, verified=False)
+    probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

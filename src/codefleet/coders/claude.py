@@ -15,18 +15,20 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from codefleet.coders import trouble
-from codefleet.coders.jsonl import Fields, amount, moment, parsed, text
+from codefleet.coders.jsonl import Fields, amount, first_object, moment, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail, target
 from codefleet.domain.model import Reason, Usage
 from codefleet.ports import (
     Abilities,
+    Answers,
     Asks,
     Assignment,
     Broke,
     Filled,
     Finished,
     Limited,
+    Probe,
     Said,
     Signal,
     Start,
@@ -55,6 +57,11 @@ ENDS = {
 }
 
 
+def _logged_in(answers: Answers) -> bool | None:
+    known = first_object(answers.said).get("loggedIn")
+    return known if isinstance(known, bool) else None
+
+
 class Claude:
     """Starts and reads Claude Code."""
 
@@ -67,6 +74,13 @@ class Claude:
         says_when_done=True,
         context_tokens=1_000_000,
         talks=True,
+    )
+    probe = Probe(
+        hidden=("--permission-prompt-tool",),
+        login=("auth", "status"),
+        logged_in=_logged_in,
+        log_in="call `claude auth login`, or let agents see your key: "
+        "`fleet config set environment ANTHROPIC_API_KEY`",
     )
 
     def start(self, assignment: Assignment) -> Start:

@@ -14,10 +14,12 @@ from codefleet.coders.options import Options, flag
 from codefleet.domain.model import Reason, Usage
 from codefleet.ports import (
     Abilities,
+    Answers,
     Assignment,
     Broke,
     Finished,
     Limited,
+    Probe,
     Said,
     Signal,
     Start,
@@ -39,11 +41,20 @@ MESSAGES = (
     (re.compile(r"Connection failed: "), Reason.CRASHED),
     (re.compile(r"The model `[^`]+` does not exist"), Reason.CODER_MISSING),
 )
+OWN_PROVIDER = re.compile(r"^\s*model_provider\s*=", re.MULTILINE)
 CODES = {
     "context_length_exceeded": Reason.CONTEXT_FULL,
     "insufficient_quota": Reason.QUOTA,
     "model_not_found": Reason.CODER_MISSING,
 }
+
+
+def _logged_in(answers: Answers) -> bool | None:
+    if answers.exit_code == 0:
+        return True
+    if OWN_PROVIDER.search(answers.files.get("config.toml", "")):
+        return None  # it has a key of its own, of which Codex does not speak
+    return False if "Not logged in" in answers.said else None
 
 
 class Codex:
@@ -52,6 +63,14 @@ class Codex:
     name = "codex"
     program = "codex"
     abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True)
+    probe = Probe(
+        help=("exec", "--help"),
+        login=("login", "status"),
+        folder=("CODEX_HOME", "~/.codex"),
+        files=("config.toml",),
+        logged_in=_logged_in,
+        log_in="call `codex login`",
+    )
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options, "sandbox")

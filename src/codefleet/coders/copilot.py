@@ -10,6 +10,7 @@ from codefleet.ports import (
     Abilities,
     Assignment,
     Finished,
+    Probe,
     Said,
     Signal,
     Start,
@@ -24,6 +25,7 @@ class Copilot:
     name = "copilot"
     program = "copilot"
     abilities = Abilities(resume=True, verified=False)
+    probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

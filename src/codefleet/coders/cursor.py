@@ -15,6 +15,7 @@ from codefleet.ports import (
     Assignment,
     Broke,
     Finished,
+    Probe,
     Said,
     Signal,
     Start,
@@ -29,6 +30,7 @@ class Cursor:
     name = "cursor"
     program = "agent"
     abilities = Abilities(resume=True, says_when_done=True, verified=False)
+    probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

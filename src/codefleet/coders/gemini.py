@@ -9,16 +9,18 @@ import re
 from collections.abc import Iterator
 
 from codefleet.coders import trouble
-from codefleet.coders.jsonl import Fields, amount, parsed, text
+from codefleet.coders.jsonl import Fields, amount, first_object, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Reason, Usage
 from codefleet.ports import (
     Abilities,
+    Answers,
     Assignment,
     Broke,
     Finished,
     Limited,
+    Probe,
     Said,
     Signal,
     Start,
@@ -57,12 +59,34 @@ EXIT_CODES = {
 STATUSES = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
 
 
+SETTINGS, VARIABLES, LOGIN = ".gemini/settings.json", ".gemini/.env", ".gemini/oauth_creds.json"
+KEY = "GEMINI_API_KEY"
+OTHER_WAYS = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GEMINI_BASE_URL")
+
+
+def _logged_in(answers: Answers) -> bool | None:
+    """It has no command that tells. What is not in a file may be in the machine's key ring."""
+    if answers.env.get(KEY) or KEY in answers.files.get(VARIABLES, "") or LOGIN in answers.files:
+        return True
+    match first_object(answers.files.get(SETTINGS, "")):
+        case {"security": {"auth": {"selectedType": str()}}}:
+            return None
+    return None if any(answers.env.get(name) for name in OTHER_WAYS) else False
+
+
 class Gemini:
     """Starts and reads Gemini CLI."""
 
     name = "gemini"
     program = "gemini"
     abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True)
+    probe = Probe(
+        folder=("GEMINI_CLI_HOME", "~"),
+        files=(SETTINGS, VARIABLES, LOGIN),
+        logged_in=_logged_in,
+        log_in="call `gemini` once and log in, or let agents see your key: "
+        "`fleet config set environment GEMINI_API_KEY`",
+    )
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options, "approval_mode")

@@ -12,6 +12,7 @@ from codefleet.ports import (
     Assignment,
     Broke,
     Finished,
+    Probe,
     Said,
     Signal,
     Start,
@@ -26,6 +27,7 @@ class Goose:
     name = "goose"
     program = "goose"
     abilities = Abilities(says_when_done=True, verified=False)
+    probe = Probe(help=("run", "--help"))
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

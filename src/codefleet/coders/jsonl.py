@@ -62,6 +62,11 @@ def parsed(line: str) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
+def first_object(said: str) -> Fields:
+    """The JSON object that spans some lines, with other words around it."""
+    return parsed(said[said.find("{") : said.rfind("}") + 1])
+
+
 def text(value: object) -> str:
     """Text that can be stored and shown: half a surrogate pair, which JSON allows, cannot."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

@@ -4,6 +4,7 @@ Tokens and money come step by step and add up. No line ends the session: a step 
 calling a tool is its last.
 """
 
+import re
 from collections.abc import Iterator
 
 from codefleet.coders import trouble
@@ -13,10 +14,12 @@ from codefleet.coders.tools import detail
 from codefleet.domain.model import Reason, Usage
 from codefleet.ports import (
     Abilities,
+    Answers,
     Assignment,
     Broke,
     Filled,
     Finished,
+    Probe,
     Said,
     Signal,
     Start,
@@ -39,6 +42,14 @@ WRITERS = ("write", "edit", "patch", "multiedit")
 CUT_SHORT = {"length": "its answer was too long", "content-filter": "the provider refused"}
 
 
+CREDENTIALS = re.compile(r"\b(\d+) (?:credential|environment variable)")
+
+
+def _logged_in(answers: Answers) -> bool | None:
+    """It also works without any, with models that run on the same machine."""
+    return True if any(int(count) for count in CREDENTIALS.findall(answers.said)) else None
+
+
 class Opencode:
     """Starts and reads opencode."""
 
@@ -47,6 +58,8 @@ class Opencode:
     abilities = Abilities(
         resume=True, resume_after_crash=True, reports_cost=True, says_when_done=True, verified=False
     )
+
+    probe = Probe(help=("run", "--help"), login=("auth", "list"), logged_in=_logged_in)
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

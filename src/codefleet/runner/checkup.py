@@ -1,0 +1,176 @@
+"""Is everything there that a fleet needs? Each finding says what to do."""
+
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.config import KEYS, Config, load, nearest
+from codefleet.domain.errors import FleetError, Workspace
+from codefleet.domain.model import FINAL, Repo, State, Task
+from codefleet.ports import TaskQuery
+from codefleet.runner import limits
+from codefleet.runner.finding import Finding
+from codefleet.runner.git import Git
+from codefleet.runner.probe import VERSION, NoAnswer, ask
+from codefleet.runner.roll_call import roll_call, wanted
+from codefleet.wiring import open_fleet
+
+OLDEST_GIT = (2, 39)
+OLDEST_SQLITE = (3, 35)
+LEAST_FREE = 1 << 30
+AGENT_MEMORY = 300 << 20
+AGENT_PROCESSES = 50
+"""What an agent program takes: 180 to 600 MB, and threads and tools that count as processes."""
+OTHER_VARIABLES = frozenset({"FLEET_HOME", "FLEET_DEBUG", "FLEET_RUN", "FLEET_TASK"})
+UNFINISHED = tuple(state for state in State if state not in FINAL)
+
+
+class Stored(NamedTuple):
+    """What the store knows that is worth a look, or why it does not open."""
+
+    repos: Sequence[Repo] = ()
+    tasks: Sequence[Task] = ()
+    about: str = ""
+    trouble: FleetError | None = None
+
+
+async def checkup(home: Path) -> list[Finding]:
+    """Look at the machine, the home, the settings, the programs and the repositories."""
+    found = [*await _tools(home), *_home(home)]
+    try:
+        config = load(home, env=os.environ)
+    except FleetError as wrong:
+        return [*found, Finding(wrong.problem, wrong.hint)]
+    stored = await _stored(home)
+    settings = {"of the fleet": config, **_settings_of(stored.repos, home)}
+    return [
+        *found,
+        *_room(config),
+        Finding("settings can be used"),
+        *_variables(),
+        *await roll_call(config, wanted(settings, stored.tasks)),
+        _store(stored),
+        *[finding async for finding in _repos(stored, home)],
+    ]
+
+
+async def _tools(home: Path) -> list[Finding]:
+    old = sqlite3.sqlite_version_info < OLDEST_SQLITE
+    needed = ".".join(map(str, OLDEST_SQLITE))
+    return [
+        Finding(f"Python {sys.version.split()[0]}"),
+        await _git(home),
+        Finding(
+            f"SQLite {sqlite3.sqlite_version}", f"use a Python with SQLite {needed} or newer" * old
+        ),
+    ]
+
+
+async def _git(home: Path) -> Finding:
+    mend = f"install git {'.'.join(map(str, OLDEST_GIT))} or newer"
+    path = shutil.which("git")
+    if path is None:
+        return Finding("git is not installed", mend)
+    try:
+        said = (await ask((path, "version"), os.environ, Path("/"))).said.strip()
+    except NoAnswer as silent:
+        return Finding(str(silent), mend)
+    found = VERSION.search(said)
+    version = tuple(int(part) for part in found[0].split(".")[:2]) if found else ()
+    return Finding(said or "git does not tell its version", mend * (version < OLDEST_GIT))
+
+
+def _home(folder: Path) -> Iterator[Finding]:
+    if not folder.is_dir():
+        yield Finding(f"there is no home {folder}", "make it: fleet init")
+        return
+    writable = os.access(folder, os.W_OK)
+    yield Finding(f"home {folder}", "" if writable else "let yourself write there")
+    free = shutil.disk_usage(folder).free
+    yield Finding(
+        f"{free / (1 << 30):.1f} GB free for the home",
+        "" if free > LEAST_FREE else "make room: worktrees and logs need it",
+        must=False,
+    )
+
+
+def _room(config: Config) -> Iterator[Finding]:
+    """Is there memory, and are there processes, for as many agents as the settings want?"""
+    memory = limits.memory_left()
+    fewer = "seat fewer agents: `fleet config set agents NUMBER`"
+    yield Finding(
+        f"{memory / (1 << 30):.1f} GB of memory free for {config.agents} agents",
+        fewer if memory < config.agents * AGENT_MEMORY else "",
+        must=False,
+    )
+    processes = limits.processes_left()
+    if processes < config.agents * AGENT_PROCESSES:
+        yield Finding(f"only {processes:.0f} more processes are allowed here", fewer, must=False)
+
+
+def _variables() -> Iterator[Finding]:
+    known = {f"FLEET_{key.upper()}" for key in KEYS} | OTHER_VARIABLES
+    for name in sorted(set(os.environ) - known):
+        if name.startswith("FLEET_") and (meant := nearest(name, sorted(known))):
+            yield Finding(f"nothing reads the variable {name}", f"did you mean {meant}?", False)
+
+
+async def _stored(home: Path) -> Stored:
+    try:
+        async with open_fleet(home) as fleet:
+            tasks = await fleet.store.tasks(TaskQuery(states=UNFINISHED))
+            return Stored(await fleet.repos(), tasks, await fleet.store.about())
+    except FleetError as trouble:
+        return Stored(trouble=trouble)
+
+
+def _settings_of(repos: Sequence[Repo], home: Path) -> Mapping[str, Config]:
+    found = {}
+    for repo in repos:
+        try:
+            found[f"of the repo {repo.name}"] = _settings(repo, home)
+        except FleetError:
+            continue  # told where the repo itself is looked at
+    return found
+
+
+def _settings(repo: Repo, home: Path) -> Config:
+    return load(home, repo=Path(repo.path), repo_name=repo.name, env=os.environ)
+
+
+def _store(stored: Stored) -> Finding:
+    if stored.trouble:
+        problem, hint = stored.trouble.problem, stored.trouble.hint
+        return Finding(problem, hint or "restore the store from a copy")
+    return Finding(f"store {stored.about}")
+
+
+async def _repos(stored: Stored, home: Path) -> AsyncIterator[Finding]:
+    if not stored.repos and not stored.trouble:
+        yield Finding("no repo is known yet", "call `fleet init` inside one", must=False)
+    for repo in stored.repos:
+        yield await _repo(repo, home)
+
+
+async def _repo(repo: Repo, home: Path) -> Finding:
+    if not Path(repo.path).is_dir():
+        return Finding(f"repo {repo.name}: there is no {repo.path}", "was it moved?")
+    try:
+        _settings(repo, home)
+    except FleetError as wrong:
+        return Finding(wrong.problem, wrong.hint)
+    what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
+    has_it = await _has_trunk(repo)
+    return Finding(what, "" if has_it else f"there is no branch {repo.trunk}; make it")
+
+
+async def _has_trunk(repo: Repo) -> bool:
+    ref = f"refs/heads/{repo.trunk}"
+    try:
+        return (await Git(Path(repo.path)).run("rev-parse", "--verify", "--quiet", ref)).code == 0
+    except Workspace:
+        return True  # without git nobody knows, and that git is missing is told already

@@ -1,0 +1,51 @@
+"""What this machine, or the container around us, has left for more agents."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+class Limit(NamedTuple):
+    """The files of a control group that tell a limit, what is used of it, and what can go."""
+
+    most: str
+    used: str
+    spare: tuple[str, str] | None = None
+
+
+MEMORY = (
+    Limit("memory.max", "memory.current", ("memory.stat", "inactive_file")),
+    Limit(
+        "memory/memory.limit_in_bytes",
+        "memory/memory.usage_in_bytes",
+        ("memory/memory.stat", "total_inactive_file"),
+    ),
+)
+PROCESSES = (Limit("pids.max", "pids.current"), Limit("pids/pids.max", "pids/pids.current"))
+
+
+def memory_left(root: Path = CGROUP) -> float:
+    """Bytes of memory that new processes may take."""
+    return min([psutil.virtual_memory().available, *(_left(root, each) for each in MEMORY)])
+
+
+def processes_left(root: Path = CGROUP) -> float:
+    """How many processes and threads more our control group allows."""
+    return min(_left(root, each) for each in PROCESSES)
+
+
+def _left(root: Path, limit: Limit) -> float:
+    try:
+        most, used = (root / limit.most).read_text().strip(), (root / limit.used).read_text()
+        spare = _number(root / limit.spare[0], limit.spare[1]) if limit.spare else 0
+    except OSError:
+        return float("inf")
+    return int(most) - int(used) + spare if most.isdecimal() else float("inf")
+
+
+def _number(file: Path, name: str) -> int:
+    numbers = dict(line.split() for line in file.read_text().splitlines())
+    return int(numbers.get(name, 0))

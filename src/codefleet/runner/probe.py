@@ -1,0 +1,181 @@
+"""Asking an agent program about itself: is it there, which version, our flags, is it logged in?
+
+Nothing here spends a token. A program gets the environment that its agents would get, an empty
+folder to stand in, no input, and a bounded time to answer.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId
+from codefleet.ports import Answers, Assignment, Coder, Probe
+
+ANSWERS_WITHIN_S = 30.0
+LONGEST_ANSWER = 1 << 20
+VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
+LONG_AGO = datetime.fromtimestamp(0, UTC)
+
+
+class NoAnswer(Exception):
+    """The program did not answer; the text says why."""
+
+
+class Reply(NamedTuple):
+    exit_code: int
+    said: str
+
+
+class Program(NamedTuple):
+    """What is known of a coder's program; `silent` says what it did not answer, and why."""
+
+    name: str
+    path: str | None = None
+    version: str | None = None
+    missing_flags: tuple[str, ...] = ()
+    logged_in: bool | None = None
+    silent: str = ""
+
+
+def calls(coder: Coder, options: Mapping[str, object]) -> list[Sequence[str]]:
+    """How runs would call the program: at first and, if it can, to go on with a session."""
+    plain = {name: value for name, value in options.items() if name != "args"}
+    sessions = (None, "session") if coder.abilities.resume else (None,)
+    return [coder.start(sample(plain, session)).argv for session in sessions]
+
+
+def flags(argv: Sequence[str]) -> list[str]:
+    """The flags in a call, without their values and without what comes after a bare `--`."""
+    words = list(argv[1:])
+    options = words[: words.index("--")] if "--" in words else words
+    return [word.partition("=")[0] for word in options if re.match(r"--?\w", word)]
+
+
+async def examine(
+    program: str, used: Sequence[str], probe: Probe, env: Mapping[str, str]
+) -> Program:
+    """Find a program and let it tell about itself, all at once."""
+    path = shutil.which(program, path=env.get("PATH"))
+    if path is None:
+        return Program(program)
+    with tempfile.TemporaryDirectory(prefix="fleet-probe-") as folder:
+        asked = [
+            ask((path, *words), env, Path(folder)) if words else _nothing()
+            for words in (probe.version, probe.help, probe.login)
+        ]
+        version, help, login = await asyncio.gather(*asked, return_exceptions=True)
+    told = _told(probe, login, env)
+    return Program(
+        name=program,
+        path=path,
+        version=_version(version),
+        missing_flags=_missing(help, [flag for flag in used if flag not in probe.hidden]),
+        logged_in=probe.logged_in(told),
+        silent="; ".join(str(each) for each in (version, help, login) if _failed(each)),
+    )
+
+
+async def ask(argv: Sequence[str], env: Mapping[str, str], folder: Path) -> Reply:
+    """Call a program and hear it out, as far as that is reasonable."""
+    words = " ".join((Path(argv[0]).name, *argv[1:]))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            cwd=folder,
+            env=env,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as reason:
+        raise NoAnswer(f"`{words}` cannot be run: {reason.strerror or reason}") from reason
+    try:
+        async with asyncio.timeout(ANSWERS_WITHIN_S):
+            said = await asyncio.gather(_some(process.stdout), _some(process.stderr))
+            code = await process.wait()
+    except TimeoutError:
+        raise NoAnswer(f"`{words}` did not end within {ANSWERS_WITHIN_S:g} s") from None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+    return Reply(code, "\n".join(said))
+
+
+async def _some(stream: asyncio.StreamReader | None) -> str:
+    """All that is said, up to a limit; what comes after it is not heard."""
+    said = b""
+    while stream and (more := await stream.read(1 << 16)):
+        said = (said + more)[:LONGEST_ANSWER]
+    return said.decode(errors="replace")
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _failed(reply: Reply | BaseException | None) -> bool:
+    if isinstance(reply, BaseException) and not isinstance(reply, NoAnswer):
+        raise reply
+    return isinstance(reply, NoAnswer)
+
+
+def _version(reply: Reply | BaseException | None) -> str | None:
+    found = VERSION.search(reply.said) if isinstance(reply, Reply) else None
+    return found[0] if found else None
+
+
+def _missing(reply: Reply | BaseException | None, used: Sequence[str]) -> tuple[str, ...]:
+    """The flags that its help does not name; who says nothing is not blamed for that as well."""
+    if not isinstance(reply, Reply):
+        return ()
+    known = set(re.findall(r"(?<![\w-])--?\w[\w-]*", reply.said))
+    return tuple(dict.fromkeys(flag for flag in used if flag not in known))
+
+
+def _told(probe: Probe, login: Reply | BaseException | None, env: Mapping[str, str]) -> Answers:
+    variable, usual = probe.folder
+    folder = Path(env.get(variable) or usual.replace("~", env.get("HOME", "~"), 1))
+    files = {name: text for name in probe.files if (text := _text(folder / name)) is not None}
+    if isinstance(login, Reply):
+        return Answers(login.exit_code, login.said, files, env)
+    return Answers(files=files, env=env)
+
+
+def _text(file: Path) -> str | None:
+    try:
+        with file.open(errors="replace") as opened:
+            return opened.read(LONGEST_ANSWER)
+    except OSError:
+        return None
+
+
+def sample(options: Mapping[str, object], session: str | None = None) -> Assignment:
+    """A run that will never be, to see how a program would be called."""
+    task = Task(
+        id=TaskId("t"), title="A task", repo="repo", created_at=LONG_AGO, updated_at=LONG_AGO
+    )
+    run = Run(
+        id=RunId("t.1"),
+        task=task.id,
+        number=1,
+        agent="agent",
+        runner=RunnerId("runner"),
+        host="host",
+        fence=1,
+        lease_until=LONG_AGO,
+        coder="coder",
+        model="model",
+        started_at=LONG_AGO,
+    )
+    folder = Path("/nowhere")
+    return Assignment(run, task, "", folder / "prompt.md", folder, options, session)

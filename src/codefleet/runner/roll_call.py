@@ -1,0 +1,140 @@
+"""Every coder's program, asked at once: who is there, and is who is needed fit for work?"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from codefleet.coders import registry
+from codefleet.config import Config
+from codefleet.domain.errors import BadConfig, FleetError
+from codefleet.domain.model import Task
+from codefleet.ports import Coder, Probe, Probed
+from codefleet.runner import probe
+from codefleet.runner.custody import environment
+from codefleet.runner.finding import Finding
+from codefleet.runner.probe import Program
+
+NO_PROBE = Probe(version=(), help=())
+
+Wanted = Mapping[str, str]
+"""Names of coders that something needs, each with what that is."""
+
+
+class Called(NamedTuple):
+    """A coder, and its program as far as it could be asked; else what is wrong with it.
+
+    One that nobody has set up is not broken.
+    """
+
+    name: str
+    program: Program | None = None
+    wrong: str = ""
+    mend: str = ""
+    is_broken: bool = False
+    setting: str = ""
+    log_in: str = ""
+
+
+def wanted(settings: Mapping[str, Config], tasks: Iterable[Task]) -> Wanted:
+    """The coders that settings and unfinished tasks name."""
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for place, config in settings.items():
+        reasons[config.coder].append(f"the setting `coder` {place}")
+        for route in config.route:
+            if route.coder:
+                reasons[route.coder].append(f"the rule {route.name} {place}")
+    for task in tasks:
+        for name in {task.coder, task.fallback} - {None}:
+            reasons[str(name)].append(f"task {task.id}")
+    return {name: why[0] for name, why in reasons.items()}
+
+
+async def roll_call(config: Config, wanted: Wanted) -> list[Finding]:
+    """What is to be said of every coder that is installed or wanted."""
+    names = registry.names()
+    called = await asyncio.gather(*(_call(name, config) for name in names))
+    named = {*wanted, *config.coders}
+    absent = [each for each in called if _is_absent(each) and each.name not in named]
+    return [
+        *_unknown(wanted, names),
+        *(_finding(each, wanted) for each in called if each not in absent),
+        *_absent(absent),
+    ]
+
+
+async def _call(name: str, config: Config) -> Called:
+    options = config.coders.get(name, {})
+    try:
+        coder = registry.coder(name)
+    except Exception as wrong:  # whatever a plug-in of somebody else does
+        return _unusable(name, wrong, is_broken=True)
+    try:
+        calls = probe.calls(coder, options)
+    except Exception as wrong:
+        return _unusable(name, wrong, is_broken=bool(options) or not isinstance(wrong, BadConfig))
+    asked, setting = NO_PROBE, "argv"
+    if isinstance(coder, Probed):
+        asked, setting = coder.probe, "program"
+    used = [flag for argv in calls for flag in probe.flags(argv)] if asked.help else []
+    env = environment(config.environment, _variables(coder, options))
+    program = await probe.examine(calls[0][0], used, asked, env)
+    return Called(name, program, setting=f"coders.{name}.{setting}", log_in=asked.log_in)
+
+
+def _unusable(name: str, wrong: Exception, *, is_broken: bool) -> Called:
+    if isinstance(wrong, FleetError):
+        return Called(name, wrong=wrong.problem, mend=wrong.hint, is_broken=is_broken)
+    told = f"it cannot be used: {wrong!r}"
+    return Called(name, wrong=told, mend="upgrade the package that brings it", is_broken=is_broken)
+
+
+def _variables(coder: Coder, options: Mapping[str, object]) -> Mapping[str, str]:
+    return coder.start(probe.sample(options)).env
+
+
+def _is_absent(called: Called) -> bool:
+    return called.program.path is None if called.program else not called.is_broken
+
+
+def _unknown(wanted: Wanted, names: Sequence[str]) -> Iterator[Finding]:
+    for name, why in sorted(wanted.items()):
+        if name not in names:
+            yield Finding(
+                f"the coder {name} is not installed, but {why} names it",
+                f"choose one of {', '.join(names)}",
+            )
+
+
+def _absent(called: Sequence[Called]) -> Iterator[Finding]:
+    if called:
+        names = ", ".join(each.name for each in called)
+        yield Finding(f"not installed: programs for {names}", "install one to use it", must=False)
+
+
+def _finding(called: Called, wanted: Wanted) -> Finding:
+    must = called.name in wanted
+    if called.program is None:
+        return Finding(f"coder {called.name}: {called.wrong}", called.mend, must)
+    facts = {"coder": called.name, **called.program._asdict()}
+    what, mend = _judged(called, called.program, wanted)
+    return Finding(f"coder {called.name}: {what}", mend, must, facts)
+
+
+def _judged(called: Called, program: Program, wanted: Wanted) -> tuple[str, str]:
+    """What is so, and what to do about it; the worst comes first."""
+    known = f"{program.name} {program.version or ''}".strip()
+    name_it = f"`fleet config set {called.setting} ...`"
+    if program.path is None:
+        why = wanted.get(called.name, f"`{called.setting}`")
+        told = f"the program {program.name} is not there, but {why} names it"
+        return told, f"install it, or name another: {name_it}"
+    if program.silent:
+        return program.silent, f"try it by hand, or name another: {name_it}"
+    if program.missing_flags:
+        told = f"{known} does not know {', '.join(program.missing_flags)}"
+        return told, f"upgrade {program.path}, or name another: {name_it}"
+    if program.logged_in is False:
+        return f"{known} is not logged in", called.log_in
+    where = f" ({program.path})" if program.path != program.name else ""
+    return f"{known}{', logged in' if program.logged_in else ''}{where}", ""

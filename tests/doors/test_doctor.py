@@ -1,0 +1,225 @@
+"""What the doctor says of agent programs: real small programs on the PATH, in every state."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from codefleet.coders import registry
+from codefleet.runner import probe
+from tests.doors.conftest import Cli
+from tests.gitrepo import SampleRepo
+
+HELP = " ".join(
+    flag for argv in probe.calls(registry.coder("claude"), {}) for flag in probe.flags(argv)
+)
+LOGGED_IN = """'{"loggedIn": true}'"""
+LOGGED_OUT = """'{"loggedIn": false}'"""
+
+
+class Bench:
+    """A folder of programs that is all there is on the PATH, besides git."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        for name in ("git", "sleep"):
+            (folder / name).symlink_to(str(shutil.which(name)))
+
+    def put(self, name: str, script: str) -> None:
+        file = self.folder / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+
+    def claude(self, *, help: str = HELP, status: str = LOGGED_IN, version: str = "2.1.0") -> None:
+        answers = (
+            f"--version) echo '{version} (Claude Code)';;",
+            f"--help) echo 'Options: {help}';;",
+            f"auth) echo {status};;",
+        )
+        self.put("claude", "\n".join(("case $1 in", *answers, "esac")))
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    bench = Bench(tmp_path / "bin")
+    monkeypatch.setenv("PATH", str(bench.folder))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setattr(probe, "ANSWERS_WITHIN_S", 10.0)
+    return bench
+
+
+@pytest.fixture
+def needed(fleet: Cli, bench: Bench) -> Cli:
+    """A fleet whose coder is claude."""
+    assert fleet("config", "set", "coder", "claude").code == 0
+    return fleet
+
+
+def test_a_program_that_is_fit_for_work_is_told_with_its_version(needed: Cli, bench: Bench) -> None:
+    bench.claude()
+    result = needed("doctor")
+    assert result.code == 0, result.out
+    assert f"ok    coder claude: claude 2.1.0, logged in ({bench.folder}/claude)" in result.out
+
+
+def test_programs_tell_about_themselves_in_json_too(needed: Cli, bench: Bench) -> None:
+    bench.claude(status=LOGGED_OUT)
+    findings = json.loads(needed("doctor", "--json").out)
+    [facts] = [each["facts"] for each in findings if each["facts"].get("coder") == "claude"]
+    assert facts == {
+        "coder": "claude",
+        "name": "claude",
+        "path": f"{bench.folder}/claude",
+        "version": "2.1.0",
+        "missing_flags": [],
+        "logged_in": False,
+        "silent": "",
+    }
+
+
+def test_a_program_that_is_needed_and_not_there_is_to_be_mended(needed: Cli, bench: Bench) -> None:
+    result = needed("doctor")
+    assert result.code == 1
+    assert "the program claude is not there, but the setting `coder` of the fleet" in result.out
+
+
+def test_programs_that_nobody_needs_may_be_missing(fleet: Cli, bench: Bench) -> None:
+    result = fleet("doctor")
+    assert result.code == 0, result.out
+    assert "not installed: programs for agy, aider, claude" in result.out
+
+
+@pytest.mark.parametrize("code", [0, 1], ids=["nobody needs it", "it is needed"])
+def test_an_old_program_is_told_by_the_flags_it_lacks(fleet: Cli, bench: Bench, code: int) -> None:
+    bench.claude(help=HELP.replace("--permission-mode", "--permission-modes"), version="1.0")
+    if code:
+        fleet("config", "set", "coder", "claude")
+    result = fleet("doctor")
+    assert result.code == code
+    assert "claude 1.0 does not know --permission-mode\n" in result.out
+
+
+def test_a_program_that_hangs_is_told_and_ended(
+    needed: Cli, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "ANSWERS_WITHIN_S", 0.5)
+    pid = tmp_path / "pid"
+    bench.put("claude", f"echo $$ > {pid}; sleep 300")
+    result = needed("doctor")
+    assert result.code == 1
+    assert "`claude --version` did not end within 0.5 s" in result.out
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
+def test_a_program_that_never_stops_talking_is_told_and_ended(
+    needed: Cli, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "ANSWERS_WITHIN_S", 0.5)
+    bench.put("claude", "while true; do echo 1.2.3 --help; done")
+    assert "did not end within" in needed("doctor").out
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["printf '\\377\\000\\033[31m{'", "exit 3", "kill -9 $$"],
+    ids=["garbage", "3", "killed"],
+)
+def test_another_program_of_that_name_is_told_by_the_flags_it_lacks(
+    needed: Cli, bench: Bench, script: str
+) -> None:
+    bench.put("claude", script)
+    result = needed("doctor")
+    assert result.code == 1
+    assert "claude does not know -p, --output-format" in result.out
+    assert "\x1b" not in result.out
+
+
+def test_a_file_that_is_no_program_is_told(needed: Cli, bench: Bench) -> None:
+    (bench.folder / "claude").write_bytes(b"\x7fELF nonsense")
+    (bench.folder / "claude").chmod(0o755)
+    result = needed("doctor")
+    assert result.code == 1
+    assert "`claude --version` cannot be run: Exec format error" in result.out
+
+
+def test_a_login_is_looked_for_as_agents_would_see_it(
+    needed: Cli, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.claude(status='''"{\\"loggedIn\\": ${ANTHROPIC_API_KEY:-false}}"''')
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "true")
+    result = needed("doctor")
+    assert result.code == 1
+    assert "claude 2.1.0 is not logged in" in result.out
+    assert "fleet config set environment ANTHROPIC_API_KEY" in result.out
+    needed("config", "set", "environment", "ANTHROPIC_API_KEY")
+    assert needed("doctor").code == 0
+
+
+def test_the_users_own_arguments_are_not_judged(needed: Cli, bench: Bench) -> None:
+    bench.claude()
+    needed("config", "set", "coders.claude.args", '["--a-hidden-flag=1"]')
+    assert needed("doctor").code == 0
+
+
+def test_options_that_a_coder_cannot_use_are_told(needed: Cli, bench: Bench) -> None:
+    needed("config", "set", "coders.claude.effort", "high")
+    result = needed("doctor")
+    assert result.code == 1
+    assert "coder claude: " in result.out
+
+
+def test_a_coder_that_a_rule_names_is_needed(fleet: Cli, bench: Bench, home: Path) -> None:
+    rules = '[[route]]\nname = "hard"\ncoder = "codex"\n[[route]]\nname = "odd"\ncoder = "nobody"\n'
+    (home / "fleet.toml").write_text(rules)
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "the coder nobody is not installed, but the rule odd of the fleet names it" in result.out
+    assert "the program codex is not there, but the rule hard of the fleet names it" in result.out
+
+
+def test_a_coder_that_a_repo_names_is_needed(fleet: Cli, bench: Bench, repo: SampleRepo) -> None:
+    repo.write("fleet.toml", 'coder = "gemini"\n')
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "the setting `coder` of the repo shop names it" in result.out
+
+
+def test_a_coder_that_an_unfinished_task_names_is_needed(fleet: Cli, bench: Bench) -> None:
+    fleet("add", "Paint", "--coder", "codex")
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "the program codex is not there, but task " in result.out
+    [task] = json.loads(fleet("list", "--json").out)
+    fleet("cancel", task["id"])
+    assert fleet("doctor").code == 0
+
+
+def test_the_command_coders_program_is_looked_for(fleet: Cli, bench: Bench) -> None:
+    fleet("config", "set", "coders.command.argv", '["no-such-agent"]')
+    result = fleet("doctor")
+    assert result.code == 0
+    assert "the program no-such-agent is not there" in result.out
+    bench.put("no-such-agent", "exit 0")
+    assert "coder command: no-such-agent (" in fleet("doctor").out
+
+
+@pytest.mark.parametrize("said", ["git version 2.30.1", "hello", ""])
+def test_a_git_that_is_too_old_or_no_git_is_to_be_mended(
+    fleet: Cli, bench: Bench, said: str
+) -> None:
+    (bench.folder / "git").unlink()
+    bench.put("git", f"echo '{said}'")
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "install git 2.39 or newer" in result.out
+
+
+def test_nothing_is_left_in_the_users_folders(needed: Cli, bench: Bench, tmp_path: Path) -> None:
+    bench.put("claude", "pwd > $HOME/where; : > made")
+    before = set(Path().iterdir())
+    needed("doctor")
+    assert set(Path().iterdir()) == before
+    assert not Path((tmp_path / "where").read_text().strip()).exists()

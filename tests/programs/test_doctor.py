@@ -1,0 +1,58 @@
+"""The doctor and the real programs: found, asked, and known to be logged in or not."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from codefleet.config import Config
+from codefleet.runner.finding import Finding
+from codefleet.runner.roll_call import roll_call
+from tests.programs.conftest import FIRST_TIME_S, installed
+from tests.programs.install import PINS
+
+pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
+
+NOWHERE = "http://127.0.0.1:9"
+KEYS = {
+    "claude": {"ANTHROPIC_API_KEY": "sk-any"},
+    "codex": {},
+    "gemini": {"GEMINI_API_KEY": "any"},
+}
+
+
+async def asked(name: str, folder: Path, env: dict[str, str]) -> Finding:
+    """What is found when this program is needed and lives in this folder with this environment."""
+    program = installed(name, NOWHERE, folder / "setup")["program"]
+    home = {"HOME": str(folder), "TMPDIR": str(folder), "PATH": os.environ["PATH"]}
+    options = {name: {"program": program, "env": {**home, **env}}}
+    config = Config.model_validate({"coder": name, "coders": options})
+    found = await roll_call(config, {name: "a test"})
+    [finding] = [each for each in found if each.facts.get("coder") == name]
+    return finding
+
+
+@pytest.mark.parametrize("name", PINS)
+async def test_every_flag_that_we_use_is_in_the_programs_help(name: str, tmp_path: Path) -> None:
+    finding = await asked(name, tmp_path, {})
+    assert finding.facts["version"] == PINS[name].version
+    assert finding.facts["missing_flags"] == ()
+    assert finding.facts["silent"] == ""
+
+
+@pytest.mark.parametrize("name", PINS)
+async def test_a_fresh_program_is_not_logged_in(name: str, tmp_path: Path) -> None:
+    finding = await asked(name, tmp_path, {})
+    assert finding.facts["logged_in"] is False
+    assert finding.mend
+    assert finding.must
+
+
+@pytest.mark.parametrize("name", PINS)
+async def test_a_program_with_a_key_is_logged_in(name: str, tmp_path: Path) -> None:
+    account = tmp_path / ".codex"
+    account.mkdir()
+    (account / "auth.json").write_text('{"OPENAI_API_KEY": "sk-any"}')
+    finding = await asked(name, tmp_path, KEYS[name])
+    assert finding.facts["logged_in"] is True
+    assert finding.mend == ""
