@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from codefleet.domain.model import Outcome, Reason, State, Task
+from tests.false_alarms import ALL_OF_IT
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import Station
 from tests.programs.setups import Options
@@ -38,6 +39,21 @@ class ProgramStories:
         assert run.evidence
         assert run.evidence.checks_passed
         assert station.left_behind() == []
+
+    async def test_words_about_limits_and_logins_are_no_alarm(self, station: Station) -> None:
+        task = await station.add(
+            "Talk of trouble",
+            [
+                {"text": ALL_OF_IT, "write": ["words.txt", f"{ALL_OF_IT}\n"]},
+                {"sh": "cat words.txt; cat words.txt >&2; false"},
+                {"text": ALL_OF_IT},
+            ],
+        )
+        await station.crew.work()
+        [run] = await station.runs(task)
+        done = await station.task(task)
+        assert (done.state, done.attempts) == (State.COMPLETED, 0), run.note
+        assert run.said == ALL_OF_IT
 
     async def test_tokens_are_booked(self, station: Station) -> None:
         task = await station.add("Add tax", PIECES)

@@ -19,7 +19,7 @@ REASONS = {
 TOO_MANY_REQUESTS = 429
 
 WRONG_CALL = re.compile(
-    r"^(?:error: (?:unknown option|unexpected argument|invalid value)|Unknown arguments?:).*",
+    r"^(?:error: (?:unknown option|unexpected argument|invalid value) '|Unknown arguments?: ).*",
     re.MULTILINE,
 )
 """How programs complain about a flag that their version does not know."""
