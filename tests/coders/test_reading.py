@@ -1,6 +1,8 @@
 """No output of a program, however broken, breaks the reading of any coder."""
 
+import itertools
 import json
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 from codefleet.coders import registry
 from codefleet.coders.jsonl import parsed
 from codefleet.ports import Asks, Broke, Limited
+from codefleet.runner.custody import Kept, Process, split_lines
 from codefleet.runner.hearing import Heard
+from codefleet.runner.tail import Tail
 
 FOLDER = Path(__file__).parent / "transcripts"
 RECORDED = ("claude", "codex", "gemini", "goose", "opencode")
@@ -121,3 +125,42 @@ def test_what_an_agent_writes_about_is_never_its_own_trouble(name: str, words: s
 
 def _is_good(name: str, line: dict[str, Any]) -> bool:
     return not isinstance(hear(name, json.dumps(line)).end, Broke | Limited)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+@given(data=st.data())
+def test_output_that_comes_in_any_pieces_means_the_same(name: str, data: st.DataObject) -> None:
+    """Also when a piece ends in the middle of a character, as a program's buffer may."""
+    lines = data.draw(st.lists(st.sampled_from(kinds_of_lines(name)), max_size=4))
+    output = "".join(f"{json.dumps(line, ensure_ascii=False)} ü€😀\n" for line in lines).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(output)), max_size=6)))
+    assert pieced(output, cuts) == split_lines(output)
+
+
+def pieced(output: bytes, cuts: list[int]) -> list[str]:
+    """The lines that a runner reads which looks after each piece."""
+    with tempfile.TemporaryDirectory() as folder:
+        tail = Tail(Kept(Path(folder), Process(0, 0), Process(0, 0)), 0)
+        read: list[str] = []
+        for start, end in itertools.pairwise([0, *cuts, len(output)]):
+            with (Path(folder) / "stdout.jsonl").open("ab") as file:
+                file.write(output[start:end])
+            read += tail.read() or []
+        return read + (tail.read(final=True) or [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", registry.names())
+def test_a_file_with_a_line_of_twenty_megabytes_is_read_to_its_end(
+    name: str, tmp_path: Path
+) -> None:
+    huge = json.dumps({"type": "said", "text": "x" * HUGE}).encode()
+    broken = b'{"type": "text", "part": {"text": "' + b"\xf0\x9f\0" * (HUGE // 3)
+    (tmp_path / "stdout.jsonl").write_bytes(b"\n".join((huge, broken, b'{"type": "last"}\n')))
+    tail = Tail(Kept(tmp_path, Process(0, 0), Process(0, 0)), 0)
+    lines: list[str] = []
+    while read := tail.read():
+        lines += read
+    assert [len(line) for line in lines][::2] == [len(huge), len('{"type": "last"}')]
+    for line in lines:
+        hear(name, line)

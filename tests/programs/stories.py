@@ -5,7 +5,9 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
-from codefleet.domain.model import Outcome, Reason, State, Task
+import pytest
+
+from codefleet.domain.model import Outcome, Reason, Run, State, Task
 from tests.false_alarms import ALL_OF_IT
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import Station
@@ -61,8 +63,9 @@ class ProgramStories:
         [run] = await station.runs(task)
         assert (run.usage.input_tokens, run.usage.output_tokens) == (400, 80)
 
+    @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGKILL"])
     async def test_a_program_killed_in_a_tool_is_followed_by_a_run_that_lands(
-        self, station: Station, repo: SampleRepo
+        self, station: Station, repo: SampleRepo, how: str
     ) -> None:
         station.configure(self.unfenced)
         gate = station.scratch / "gate"
@@ -73,7 +76,7 @@ class ProgramStories:
         await station.until(gate.exists)
         [run] = await station.runs(task)
         await station.until((Path(str(run.worktree)) / "first.txt").exists)
-        (await station.kept(run)).agent.send(signal.SIGKILL)
+        (await station.kept(run)).agent.send(signal.Signals[how])
         await asyncio.wait_for(working, station.bound_s)
         killed, last = await station.runs(task)
         assert (killed.outcome, killed.reason) == (Outcome.FAILED, Reason.CRASHED)
@@ -130,6 +133,17 @@ class ProgramStories:
     async def test_a_dead_server_is_a_crash(self, station: Station) -> None:
         station.server.close()
         assert await self.failure(station) is Reason.CRASHED
+
+    async def ended(self, station: Station, *steps: dict[str, object]) -> Run:
+        """The first run of a task with these steps, once it ended, whatever follows from that."""
+        task = await station.add("Fail", list(steps), max_attempts=1)
+
+        async def is_over() -> bool:
+            return any(not run.is_live for run in await station.runs(task))
+
+        await station.crew.until(station.crew.loop(), is_over)
+        first, *_ = await station.runs(task)
+        return first
 
     async def assert_waits(self, station: Station, task: Task, reason: Reason) -> None:
         """The task waits for a time, says which, and has used up no attempt."""

@@ -7,11 +7,13 @@ import pytest
 from codefleet.domain.model import Outcome, Reason, State
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
+from tests.programs.setups import Options
 from tests.programs.stories import PIECES, ProgramStories
 
 pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
 
-
+EIGHT = 8
+NO_CREDIT = "Your credit balance is too low to access the Anthropic API."
 ASKING: dict[str, object] = {"allowed_tools": []}
 MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
 
@@ -155,10 +157,10 @@ class TestClaude(ProgramStories):
         assert "MIND THE TESTS" not in str(first)
         assert str(last).count("MIND THE TESTS") == 1
 
-    async def test_four_at_once_land_four_tasks(self, station: Station, repo: SampleRepo) -> None:
+    async def test_eight_at_once_land_eight_tasks(self, station: Station, repo: SampleRepo) -> None:
         meeting = station.scratch / "meeting"
         meeting.mkdir()
-        all_here = f"[ $(ls {meeting} | wc -l) = 4 ]"
+        all_here = f"[ $(ls {meeting} | wc -l) = {EIGHT} ]"
         tasks = [
             await station.add(
                 f"Make {n}",
@@ -167,12 +169,13 @@ class TestClaude(ProgramStories):
                     {"write": [f"{n}.txt", f"{n}\n"]},
                 ],
             )
-            for n in range(4)
+            for n in range(EIGHT)
         ]
-        await station.crew.work(agents=4)
+        await station.crew.work(agents=EIGHT)
         for n, task in enumerate(tasks):
             assert (await station.task(task)).state is State.COMPLETED
             assert repo.read("main", f"{n}.txt") == f"{n}\n"
+        assert station.left_behind() == []
 
     async def test_a_model_that_never_gets_on_is_stopped(self, station: Station) -> None:
         task = await station.add("Wait", [{"sh": "touch begun"}, {"hang": True}], max_attempts=1)
@@ -203,3 +206,22 @@ class TestClaude(ProgramStories):
         self, station: Station, step: dict[str, object], reason: Reason
     ) -> None:
         assert await self.failure(station, step) is reason
+
+    @pytest.mark.parametrize(
+        ("options", "reason"),
+        [
+            pytest.param({"env": {"ANTHROPIC_API_KEY": ""}}, Reason.AUTH, id="no key at all"),
+            pytest.param({"args": ["--max-turns=1"]}, Reason.TIMEOUT, id="too many turns"),
+            pytest.param({"args": ["--max-budget-usd=0.0001"]}, Reason.BUDGET, id="its own budget"),
+        ],
+    )
+    async def test_a_run_that_was_not_let_on_ends_for_the_right_reason(
+        self, station: Station, options: Options, reason: Reason
+    ) -> None:
+        station.configure(options)
+        run = await self.ended(station, {"sh": "touch a"}, {"sh": "touch b"}, {"sh": "touch c"})
+        assert run.reason is reason, run.note
+
+    async def test_an_empty_account_is_a_quota(self, station: Station) -> None:
+        run = await self.ended(station, {"error": {"status": 400, "message": NO_CREDIT}})
+        assert run.reason is Reason.QUOTA, run.note

@@ -27,6 +27,14 @@ NO_MODEL = {
     }
 }
 
+NO_CREDIT = {
+    "error": {
+        "type": "insufficient_quota",
+        "code": "insufficient_quota",
+        "message": "You exceeded your current quota, please check your plan and billing details.",
+    }
+}
+
 
 class TestCodex(ProgramStories):
     program = "codex"
@@ -67,9 +75,19 @@ class TestCodex(ProgramStories):
                 id="a full context",
             ),
             pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
+            pytest.param({"error": 503}, Reason.CRASHED, id="too busy"),
         ],
     )
     async def test_a_refusal_fails_for_the_right_reason(
         self, station: Station, step: dict[str, object], reason: Reason
     ) -> None:
         assert await self.failure(station, step) is reason
+
+    async def test_without_a_key_a_human_must_log_in(self, station: Station) -> None:
+        station.configure({"env": {"SCRIPTED_KEY": ""}})
+        run = await self.ended(station, {"sh": "touch a"})
+        assert run.reason is Reason.AUTH, run.note
+
+    async def test_an_empty_account_is_a_quota(self, station: Station) -> None:
+        run = await self.ended(station, {"error": {"status": 429, "body": NO_CREDIT}})
+        assert run.reason is Reason.QUOTA, run.note
