@@ -56,3 +56,26 @@ def test_a_bad_value_is_refused_and_the_file_stays(fleet: Cli, home: Path) -> No
 def test_settings_are_shown_also_when_the_store_cannot_open(fleet: Cli, home: Path) -> None:
     (home / "fleet.db").write_bytes(b"not a database" * 100)
     assert fleet("config", "show").code == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("coder", "nobody"),
+        ("repos.shop.coder", "nobody"),
+        ("route", '[{name = "hard", coder = "nobody"}]'),
+    ],
+)
+def test_a_coder_that_is_not_installed_is_refused(
+    fleet: Cli, home: Path, key: str, value: str
+) -> None:
+    before = (home / "fleet.toml").read_text()
+    result = fleet("config", "set", key, value)
+    assert result.code == 3
+    assert "no coder 'nobody'" in result.err
+    assert (home / "fleet.toml").read_text() == before
+
+
+def test_a_rule_that_names_an_installed_coder_is_taken(fleet: Cli) -> None:
+    rule = '[{name = "hard", coder = "claude"}, {name = "rest", model = "m"}]'
+    assert fleet("config", "set", "route", rule).code == 0

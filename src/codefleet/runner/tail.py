@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from codefleet.runner.custody import Kept
 
-QUICKEST_S = 0.02
+QUICKEST_S = 0.04
 SLOWEST_S = 0.25
 REST_TO_WORK = 3.0
 MOST_AT_ONCE = 1 << 18

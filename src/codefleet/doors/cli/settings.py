@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from codefleet.config import FILE, KEYS, Config, load, toml, without_password
+from codefleet.config import FILE, KEYS, Config, load, toml, value_of, without_password
 from codefleet.config_file import set_value
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.doors.cli import show
@@ -52,11 +52,25 @@ def set_(key: str, value: str, in_repo: bool) -> None:
     folder = repo_here() if in_repo else home()
     if folder is None:
         raise NotFound("there is no repository here", hint="go into one, or leave out --repo")
-    if value and (key == "coder" or (key.startswith("repos.") and key.endswith(".coder"))):
-        coder_exists(value)
+    for name in _coders_in(key, value):
+        coder_exists(name)
     set_value(folder / FILE, key, value, in_repo=in_repo)
     say(f"{key} is {'set' if value else 'taken out'} in {folder / FILE}")
     _warn_of_stronger(key, load(home(), repo=repo_here(), env=os.environ))
+
+
+def _coders_in(key: str, value: str) -> list[str]:
+    """The coders that this setting is to name."""
+    match key.split("."):
+        case ["coder"] | ["repos", _, "coder"] if value:
+            return [value]
+        case ["route"] | ["repos", _, "route"] if isinstance(
+            rules := value_of("route", value), list
+        ):
+            return [
+                str(rule["coder"]) for rule in rules if isinstance(rule, dict) and "coder" in rule
+            ]
+    return []
 
 
 def _warn_of_stronger(key: str, config: Config) -> None:
