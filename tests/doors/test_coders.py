@@ -124,3 +124,18 @@ def test_broken_bytes_are_read_all_the_same(cli: Cli, tmp_path: Path) -> None:
     output.write_bytes(b'\xff\xfe\0\n{"type": "res\n' + "ü".encode()[:1])
     result = cli("coders", "read", "claude", str(output), "--json")
     assert json.loads(result.out)["signals"] == []
+
+
+def test_a_resting_account_is_shown_everywhere_until_it_is_woken(fleet: Cli) -> None:
+    task = "```fleet\nbroke auth Please log in\n```"
+    assert fleet("add", "Locked", "-d", task).code == 0
+    assert fleet("run", "--until-idle").code == 0
+    told = "scripted is logged out: log in, then `fleet coders wake scripted`"
+    for command in ("coders", "status", "inbox"):
+        assert told in fleet(command).out
+    listed = {each["name"]: each for each in json.loads(fleet("coders", "--json").out)}
+    assert [rest["account"] for rest in listed["scripted"]["rests"]] == ["scripted"]
+    assert listed["claude"]["rests"] == []
+    assert "scripted is used again" in fleet("coders", "wake", "scripted").err
+    assert told not in fleet("coders").out
+    assert fleet("coders", "wake", "scripted").code == 3

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from codefleet.domain.accounts import coder_of
 from codefleet.domain.model import Outcome, Reason, Run, State, Task
 from tests.false_alarms import ALL_OF_IT
 from tests.gitrepo import SampleRepo
@@ -113,12 +114,19 @@ class ProgramStories:
         assert (await station.exit(run)).orphans >= 1
         assert station.left_behind() == []
 
-    async def test_a_wrong_key_goes_to_a_human_at_once(self, station: Station) -> None:
+    async def test_a_wrong_key_lets_the_account_rest_until_a_human_wakes_it(
+        self, station: Station
+    ) -> None:
         task = await station.add("Make it", [{"error": 401}])
         await station.crew.work()
         [run] = await station.runs(task)
-        failed = await station.task(task)
-        assert (failed.state, failed.reason) == (State.FAILED, Reason.AUTH), run.note
+        waiting = await station.task(task)
+        assert (run.outcome, run.reason) == (Outcome.RELEASED, Reason.AUTH), run.note
+        assert (waiting.state, waiting.attempts) == (State.PENDING, 0)
+        [item] = await station.fleet.inbox()
+        assert item.kind == "account"
+        assert item.text.startswith(f"{item.id} is logged out: log in")
+        assert (await station.fleet.wake(self.program)).account == item.id
 
     async def test_trouble_at_the_server_is_followed_by_a_run_that_lands(
         self, station: Station, repo: SampleRepo
@@ -155,8 +163,13 @@ class ProgramStories:
         waiting = await station.task(task)
         assert (waiting.state, waiting.attempts) == (State.PENDING, 0)
         [shown] = (await station.fleet.status()).waiting
-        assert waiting.not_before
-        assert shown.text == f"not before {waiting.not_before:%H:%M:%S} UTC ({reason})"
+        if reason is Reason.RATE_LIMIT:
+            assert waiting.not_before
+            assert shown.text == f"not before {waiting.not_before:%H:%M:%S} UTC ({reason})"
+        else:
+            [rest] = await station.fleet.rests()
+            assert coder_of(rest.account) == self.program
+            assert shown.text.startswith(f"{rest.account} rests until ")
 
     async def assert_resumed(self, station: Station, task: Task) -> None:
         """A second run went on in the first one's session and worktree, and landed."""

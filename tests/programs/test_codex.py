@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import pytest
 
+from codefleet.domain.accounts import coder_of
 from codefleet.domain.model import Reason, State
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
@@ -58,8 +59,10 @@ class TestCodex(ProgramStories):
         waiting = await station.task(task)
         now = await station.fleet.store.now()
         assert (waiting.state, waiting.attempts) == (State.PENDING, 0)
-        assert waiting.not_before
-        assert 47 <= (waiting.not_before - now).total_seconds() / 3600 <= 49
+        [rest] = await station.fleet.rests()
+        assert coder_of(rest.account) == "codex"
+        assert rest.until
+        assert 47 <= (rest.until - now).total_seconds() / 3600 <= 49
 
     @pytest.mark.parametrize(
         ("step", "reason"),

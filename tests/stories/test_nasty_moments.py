@@ -30,7 +30,7 @@ async def in_the_lane(fleet: Fleet, crew: Crew, add: Add, gate: Path, begun: Pat
     held = await add("Held", "write held.txt x")
     await crew.work(landing="review")
     first = (await fleet.inbox())[0]
-    await fleet.land(first.task)
+    await fleet.land(first.id)
     await crew.work(landing="review")
     await fleet.edit(held.id, checks=(check_that_waits(gate, begun),))
     await fleet.land(held.id)

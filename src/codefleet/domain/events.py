@@ -38,6 +38,8 @@ KINDS = {
     "run.failed": "the attempt failed; `reason` is one of the closed list",
     "message.sent": "a human has words for an agent",
     "message.delivered": "an agent got a human's words",
+    "account.rests": "an account of a coder can do no more; the text says until when",
+    "account.woken": "a human says that the account can be used again",
     "conflict.found": "two unfinished pieces of work would break the same lines",
     "fleet.paused": "nothing starts until the fleet is resumed",
     "fleet.resumed": "the fleet starts work again",

@@ -95,7 +95,7 @@ class Then(StrEnum):
 THEN: dict[Reason, Then] = {
     Reason.QUOTA: Then.WAIT,
     Reason.RATE_LIMIT: Then.WAIT,
-    Reason.AUTH: Then.HUMAN,
+    Reason.AUTH: Then.WAIT,
     Reason.CONTEXT_FULL: Then.RETRY,
     Reason.BUDGET: Then.HUMAN,
     Reason.TIMEOUT: Then.RETRY,

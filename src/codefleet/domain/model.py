@@ -419,10 +419,10 @@ class Event(Noun):
 
 
 class InboxItem(Noun):
-    """One thing that waits for a human: a question, leave to use a tool, or work to review."""
+    """What waits for a human: a question, leave to use a tool, work to review, a login to renew."""
 
     kind: str
-    task: TaskId
+    task: TaskId | None = None
     id: str
     text: str
     options: tuple[str, ...] = ()
@@ -451,4 +451,5 @@ class Status(Noun):
     landing: tuple[Task, ...]
     inbox: tuple[InboxItem, ...]
     conflicts: tuple[Conflict, ...]
+    rests: tuple[Rest, ...]
     spent_today: Usage

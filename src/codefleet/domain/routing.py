@@ -28,6 +28,12 @@ class Route(Noun):
         )
 
 
+def coder_for(task: Task, routes: Iterable[Route], default: str) -> str:
+    """The coder that a task names, that a rule chooses for it, or the default."""
+    route = choose(task, routes)
+    return task.coder or (route and route.coder) or default
+
+
 def choose(task: Task, routes: Iterable[Route]) -> Route | None:
     """The first rule that fits."""
     return next((route for route in routes if route.fits(task)), None)

@@ -30,6 +30,7 @@ class Why(StrEnum):
     NEEDS = "needs"
     HELD_UP = "held_up"
     TIME = "time"
+    ACCOUNT = "account"
     ASSIGNED = "assigned"
     SCOPE = "scope"
     SEAT = "seat"
@@ -50,11 +51,13 @@ def hold(
     busy: Iterable[Task],
     unmet: Sequence[Task] = (),
     fleet_paused: bool = False,
+    resting: str = "",
     agents: Sequence[Agent] | None = None,
 ) -> Hold | None:
     """Why this pending task may not start now, or None when only a free seat is missing.
 
-    Without `agents`, the caller has seen to it that the task's assignee is free.
+    `resting` tells of the rest of the account that it would use. Without `agents`, the caller has
+    seen to it that the task's assignee is free.
     """
     if task.paused or fleet_paused:
         who = "it" if task.paused else "the whole fleet"
@@ -63,7 +66,9 @@ def hold(
         return _waits_for(unmet)
     if task.not_before and task.not_before > now:
         because = f" ({task.reason})" if task.reason else ""
-        return Hold(Why.TIME, f"not before {_clock(task.not_before, now)}{because}")
+        return Hold(Why.TIME, f"not before {clock(task.not_before, now)}{because}")
+    if resting:
+        return Hold(Why.ACCOUNT, resting)
     if task.assignee and agents is not None and (held := _waits_for_agent(task.assignee, agents)):
         return held
     return _collides(task, busy)
@@ -99,7 +104,7 @@ def decide(
             running.append(task)
 
 
-def _clock(moment: datetime, now: datetime) -> str:
+def clock(moment: datetime, now: datetime) -> str:
     """The time of day, with its date when that is not today; the whole fleet reads UTC."""
     at, today = moment.astimezone(UTC), now.astimezone(UTC).date()
     return f"{at:%H:%M:%S} UTC" if at.date() == today else f"{at:%Y-%m-%d %H:%M} UTC"

@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 
+from codefleet.domain.accounts import sentence
 from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import InboxItem, Question, QuestionId, State, Task
 from codefleet.domain.policy import ANSWERS, answer_in
-from codefleet.fleet.core import Core
+from codefleet.fleet.accounts import Accounts
 from codefleet.ports import TaskQuery, Write
 
 
-class Inbox(Core):
+class Inbox(Accounts):
     async def inbox(self) -> Sequence[InboxItem]:
-        """Questions of agents and work that waits for a review, oldest first."""
+        """Questions of agents, work that waits for a review, logins to renew, oldest first."""
         questions = [
             InboxItem(
                 kind="permission" if q.tool else "question",
@@ -30,7 +31,16 @@ class Inbox(Core):
             for t in await self.store.tasks(TaskQuery(states=[State.REVIEW]))
             if not t.approved
         ]
-        return sorted([*questions, *reviews], key=lambda item: item.since)
+        return sorted([*questions, *reviews, *await self._logins()], key=lambda item: item.since)
+
+    async def _logins(self) -> Sequence[InboxItem]:
+        """Accounts that only a human can wake."""
+        now = await self.store.now()
+        return [
+            InboxItem(kind="account", id=rest.account, text=sentence(rest, now), since=rest.since)
+            for rest in await self.rests()
+            if rest.until is None
+        ]
 
     async def answer(self, ref: str, text: str) -> Task:
         """Answer the question of a task (named by the task or the question); the task goes on."""

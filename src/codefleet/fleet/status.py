@@ -32,6 +32,7 @@ class Overview(Tasks, Agents, Inbox):
             landing=tuple(await self.store.tasks(TaskQuery(states=[State.REVIEW], limit=SHOWN))),
             inbox=tuple(await self.inbox()),
             conflicts=tuple(await self.open_conflicts()),
+            rests=tuple(await self.rests()),
             spent_today=spent[0].usage if spent else Usage(),
         )
 

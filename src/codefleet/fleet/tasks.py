@@ -13,6 +13,7 @@ from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Draft, Run, State, Task, TaskId
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.similarity import similar
+from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery, Write
@@ -22,7 +23,7 @@ ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Draft.model_fields) - {"name", "repo"}
 
 
-class Tasks(Agents):
+class Tasks(Agents, Accounts):
     async def add(self, drafts: Sequence[Draft]) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call."""
         if not drafts:
@@ -111,6 +112,7 @@ class Tasks(Agents):
         ]
         paused = "paused" in await self.store.settings()
         agents = await self.agents() if any(task.assignee for task in pending) else ()
+        resting = await self.resting(pending)
         free = Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
         return {
             task.id: scheduling.hold(
@@ -119,6 +121,7 @@ class Tasks(Agents):
                 busy=busy,
                 unmet=unmet.get(task.id, ()),
                 fleet_paused=paused,
+                resting=resting.get(task.id, ""),
                 agents=agents,
             )
             or free

@@ -7,12 +7,13 @@ from itertools import takewhile
 from pathlib import Path
 
 from codefleet.coders.registry import coder as coder_named
+from codefleet.domain.accounts import account_of, sentence
 from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
 from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run, State, Task, Usage
-from codefleet.domain.routing import choose
+from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Abilities, Assignment, Coder
-from codefleet.runner import custody, evidence, prompt, verdict
+from codefleet.runner import custody, evidence, prompt, rests, verdict
 from codefleet.runner.briefing import brief
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
@@ -129,7 +130,7 @@ class Attempt:
     async def _route(self) -> None:
         """Choose coder and model, once for all runs of the task."""
         route = choose(self.task, self.settings.route)
-        coder = self.task.coder or (route and route.coder) or self.run.coder
+        coder = coder_for(self.task, self.settings.route, self.run.coder)
         model = self.task.model or (route and route.model) or self.settings.model
         name = route.name if route else None
         self.task = await insist(
@@ -137,8 +138,12 @@ class Attempt:
         )
         await self.hold.note(coder=coder, model=model)
 
-    async def _refusal(self) -> Failed | None:
+    async def _refusal(self) -> verdict.Verdict | None:
         """Why this run should not even begin."""
+        account = account_of(self.run.coder, self.settings.coders)
+        for rest in await self.fleet.rests():
+            if rest.account == account:
+                return verdict.Released(sentence(rest, await self.fleet.store.now()))
         if self.task.attempts >= (self.task.max_attempts or self.settings.attempts):
             return Failed(Reason.CRASHED, "its runner went away at every attempt")
         over = over_budget(self.task, _sum(await self._earlier()))
@@ -272,6 +277,11 @@ class Attempt:
             case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
                 until = await self._rest_after_limit()
                 await insist(lambda: self.fleet.release(self.run, note, until=until, reason=reason))
+            case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
+                refused = rests.Refused(reason, note, until)
+                rest = await rests.after(refused, self.run, self.settings, self.fleet)
+                await insist(lambda: self.fleet.rest(rest))
+                await insist(lambda: self.fleet.release(self.run, note, reason=reason))
             case verdict.Released(note, until, reason):
                 await insist(lambda: self.fleet.release(self.run, note, until=until, reason=reason))
             case verdict.Asked(asks):
@@ -346,9 +356,10 @@ def _was_limited(run: Run) -> bool:
 
 def _session(earlier: Sequence[Run], can: Abilities) -> str | None:
     """The session to go on with: the last run's, when it was interrupted and did not fail."""
-    if not earlier:
+    begun = [run for run in earlier if run.worktree]  # others were given back before they began
+    if not begun:
         return None
-    last = earlier[-1]
+    last = begun[-1]
     interrupted = last.outcome in (Outcome.ASKED, Outcome.RELEASED)
     crashed = last.reason is Reason.CRASHED
     goes_on = (can.resume and interrupted) or (can.resume_after_crash and crashed)

@@ -12,6 +12,7 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Run, Runner, State, Task
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery
+from codefleet.runner import rests
 from codefleet.runner.attempt import Attempt
 from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
@@ -29,6 +30,7 @@ NEWS = (
     *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
     *("task.submitted", "task.approved", "task.rejected", "task.bounced", "task.completed"),
     *("task.released", "task.retried", "task.failed", "task.cancelled", "task.asked"),
+    *("account.rests", "account.woken"),
     *("run.failed", "fleet.paused", "fleet.resumed", "runner.stopped", "message.sent"),
 )
 """The events after which there may be something to start, stop or land."""
@@ -86,6 +88,11 @@ class Loop:
     def agents(self) -> int:
         return self._wanted or self.fleet.config.agents
 
+    @property
+    def default(self) -> str:
+        """The coder of tasks that name none."""
+        return self.coder or self.fleet.config.coder
+
     async def _turn(self) -> None:
         await self.desk.refresh()
         await self._seat()
@@ -107,9 +114,11 @@ class Loop:
         assert self.me
         free = [name for name in self.me.seats if name not in self._attempts][: self._room()]
         if free and not self._stopping:
-            coder = self.coder or self.fleet.config.coder
-            seats = [Seat(name, self.me.id, self.host, coder) for name in free]
-            want = Want(coders=(self.coder,) if self.coder else ())
+            seats = [Seat(name, self.me.id, self.host, self.default) for name in free]
+            want = Want(
+                coders=(self.coder,) if self.coder else (),
+                resting=await rests.skipped(self.desk, self.default, await self.fleet.rests()),
+            )
             for claim in await self.fleet.claim(seats, want):
                 await self._drive(claim.task, claim.run)
 
@@ -232,8 +241,9 @@ class Loop:
     async def _patience(self) -> float:
         """How long nothing can happen by itself."""
         longest = LANDING_WAIT_S if self.landing.waits else LONGEST_WAIT_S
-        due = await self.fleet.store.next_start() if self._room() else None
-        return min(longest, _seconds_until(due, await self.fleet.store.now()))
+        now = await self.fleet.store.now()
+        due = (await self.fleet.store.next_start(), await rests.next_end(self.fleet))
+        return min([longest, *(_seconds_until(each, now) for each in due if self._room())])
 
     async def _is_idle(self) -> bool:
         """Is there nothing left that goes on by itself? What waits to land for a human does not."""
@@ -241,6 +251,8 @@ class Loop:
             return False
         counts = await self.fleet.store.counts()
         if counts.get(State.RUNNING) or await self.fleet.store.next_start():
+            return False
+        if await rests.hold_up(self.desk, self.default):
             return False
         return all(task.note for task in await self.fleet.landable())
 

@@ -65,6 +65,8 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
     match heard.end:
         case Finished(no_changes=no_changes):
             return Delivered(no_changes)
+        case Broke(text, Reason.QUOTA | Reason.AUTH as reason):
+            return Released(text, None, Reason(reason))  # the account's trouble, not the task's
         case Broke(text, reason):
             return Failed(_reason(reason), text)
         case Limited(text, resets_at):

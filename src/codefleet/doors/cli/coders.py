@@ -1,19 +1,20 @@
-"""`fleet coders`: what each can do, and what a recorded output would have meant to a run."""
+"""`fleet coders`: what each can do, who rests, and what a recorded output means to a run."""
 
 import os
 import shutil
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from codefleet.coders import registry
 from codefleet.config import Config, load
-from codefleet.domain.errors import BadConfig
-from codefleet.domain.model import Noun
+from codefleet.domain.accounts import coder_of, sentence
+from codefleet.domain.errors import BadConfig, StoreTrouble
+from codefleet.domain.model import Noun, Rest
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import home, json_option, say
+from codefleet.doors.cli.call import call, home, json_option, say
 from codefleet.doors.cli.text import brief, clean, table
 from codefleet.ports import Coder, Signal
 from codefleet.runner import recording
@@ -29,14 +30,29 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @json_option
 @click.pass_context
 def coders(ctx: click.Context, as_json: bool) -> None:
-    """List the kinds of agents, and what each can do."""
+    """List the kinds of agents, what each can do, and which of their accounts rest."""
     if ctx.invoked_subcommand:
         return
     described = [_described(coder, load(home(), env=os.environ)) for coder in _installed()]
+    rests = _rests()
     if as_json:
-        show.data(described)
+        show.data([{**each, "rests": _of(str(each["name"]), rests)} for each in described])
         return
     click.echo(table(HEADINGS, [_row(each) for each in described], stretch=(1,)))
+    for rest in rests:
+        click.echo(click.style(clean(sentence(rest, datetime.now(UTC))), fg="yellow"))
+
+
+@coders.command("wake")
+@click.argument("name", metavar="ACCOUNT")
+@json_option
+def wake(name: str, as_json: bool) -> None:
+    """Let an account be used again: you have logged in, or its limit is gone."""
+    woken = call(lambda fleet: fleet.wake(name))
+    if as_json:
+        show.noun(woken)
+    else:
+        say(f"{clean(woken.account)} is used again")
 
 
 @coders.command("read")
@@ -72,6 +88,18 @@ def _installed() -> Iterator[Coder]:
             yield registry.coder(name)
         except BadConfig as trouble:
             say(clean(trouble.problem))
+
+
+def _rests() -> Sequence[Rest]:
+    """The accounts that rest; where there is no fleet yet, none does."""
+    try:
+        return call(lambda fleet: fleet.rests())
+    except StoreTrouble:
+        return ()
+
+
+def _of(coder: str, rests: Sequence[Rest]) -> list[Rest]:
+    return [rest for rest in rests if coder_of(rest.account) == coder]
 
 
 def _described(coder: Coder, config: Config) -> dict[str, object]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @json_option
 def inbox(as_json: bool) -> None:
-    """List everything that waits for you: questions of agents and work to review."""
+    """List everything that waits for you: questions of agents, work to review, logins."""
     items = call(lambda fleet: fleet.inbox())
     if as_json:
         show.nouns(items)

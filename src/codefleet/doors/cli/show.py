@@ -123,7 +123,7 @@ def inbox(them: Sequence[InboxItem]) -> None:
     """What waits for a human, and the command that settles each."""
     for item in them:
         asked = duration((datetime.now(UTC) - item.since).total_seconds())
-        click.echo(f"{click.style(item.kind, fg='magenta')} {item.task}, since {asked}")
+        click.echo(f"{click.style(item.kind, fg='magenta')} {item.task or item.id}, since {asked}")
         click.echo("  " + clean_lines(item.text).replace("\n", "\n  "))
         if item.options:
             click.echo("  options: " + " | ".join(clean(option) for option in item.options))
@@ -134,6 +134,8 @@ def settles(item: InboxItem) -> str:
     """The command that a human types to settle an item of the inbox."""
     if item.kind == "permission":
         return f"fleet answer {item.task} allow, or always, or deny"
+    if item.kind == "account":
+        return f"fleet coders wake {item.id}"
     if item.kind == "question":
         return f'fleet answer {item.task} "..."'
     return f'fleet diff {item.task}; fleet land {item.task}, or fleet reject {item.task} "why"'

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 
+from codefleet.domain.accounts import sentence
 from codefleet.domain.model import Agent, Run, State, Status, Task
 from codefleet.domain.scheduling import Hold, Why
 from codefleet.doors.cli import show
@@ -29,6 +30,7 @@ def draw(now: Status) -> Iterator[str]:
     if now.paused:
         yield click.style("the fleet is paused; `fleet resume` lets it go on", fg="magenta")
     yield from _inbox(now)
+    yield from _rests(now)
     yield from _conflicts(now)
     yield f"tasks    {counts(now)}"
     yield f"today    {show.usage(now.spent_today)}"
@@ -71,8 +73,16 @@ def waiting(now: Status, most: int, room: int | None = None) -> str:
 
 def _inbox(now: Status) -> Iterator[str]:
     for item in now.inbox[:SHOWN]:
-        yield f"{click.style(item.kind, fg='magenta')} of {item.task}: {brief(item.text)[:100]}"
+        of = f"of {item.task}" if item.task else item.id
+        yield f"{click.style(item.kind, fg='magenta')} {of}: {brief(item.text)[:100]}"
         yield click.style(f"  -> {show.settles(item)}", dim=True)
+
+
+def _rests(now: Status) -> Iterator[str]:
+    """Accounts that wake by themselves; those that a human must wake are in the inbox."""
+    for rest in now.rests:
+        if rest.until:
+            yield click.style(clean(sentence(rest, now.at)), fg="yellow")
 
 
 def _conflicts(now: Status) -> Iterator[str]:

@@ -1,0 +1,61 @@
+"""Accounts of coders: whose allowance a run uses up, and when one rests for the whole fleet."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from zlib import crc32
+
+from codefleet.domain.model import Reason, Rest
+from codefleet.domain.scheduling import clock
+
+Options = Mapping[str, Mapping[str, Any]]
+"""What the settings say of each coder."""
+
+JITTER_SHARE = 0.05
+LONGEST_JITTER = timedelta(seconds=30)
+DOUBT = timedelta(minutes=1)
+
+
+def account_of(coder: str, options: Options) -> str:
+    """The account that a coder works with: its own name, or `coder@account`."""
+    named = options.get(coder, {}).get("account")
+    return f"{coder}@{named}" if named else coder
+
+
+def coder_of(account: str) -> str:
+    """The coder that an account belongs to."""
+    return account.partition("@")[0]
+
+
+def wakes_at(resets_at: datetime, now: datetime, who: str) -> datetime:
+    """A little after the reset, for each `who` another moment, so that not all come at once."""
+    if resets_at <= now:  # a provider that refuses and says "go on" at once is not to be believed
+        resets_at = now + DOUBT
+    longest = min((resets_at - now) * JITTER_SHARE, LONGEST_JITTER)
+    return resets_at + longest * (crc32(who.encode()) / 2**32)
+
+
+def longer(known: Rest | None, new: Rest, now: datetime) -> Rest | None:
+    """The rest to write down: None when the known one lasts as long anyway."""
+    if known is None:
+        return new
+    if known.holds(now) and _outlasts(known, new):
+        return None
+    return new.evolve(version=known.version + 1)
+
+
+def holding(rests: Iterable[Rest], now: datetime) -> dict[str, Rest]:
+    """The accounts that rest now."""
+    return {rest.account: rest for rest in rests if rest.holds(now)}
+
+
+def sentence(rest: Rest, now: datetime) -> str:
+    """What a human is told of a rest."""
+    if rest.until is None:
+        why = "is logged out: log in" if rest.reason is Reason.AUTH else f"rests ({rest.reason})"
+        return f"{rest.account} {why}, then `fleet coders wake {rest.account}`"
+    return f"{rest.account} rests until {clock(rest.until, now)} (its limit is reached)"
+
+
+def _outlasts(known: Rest, new: Rest) -> bool:
+    return known.until is None or (new.until is not None and new.until <= known.until)

@@ -1,0 +1,87 @@
+"""What a runner makes of accounts that rest: what it may not claim, and when to look again."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from codefleet.config import Config
+from codefleet.domain import accounts
+from codefleet.domain.errors import FleetError
+from codefleet.domain.model import Reason, Repo, Rest, Run
+from codefleet.fleet import Fleet
+from codefleet.ports import TaskQuery
+from codefleet.runner.desk import Desk
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+async def skipped(desk: Desk, default: str, rests: Sequence[Rest]) -> Pairs:
+    """What a claim must skip, as (repo, coder); the coder is empty for tasks that name none."""
+    if not rests:
+        return ()
+    found: list[tuple[str, str]] = []
+    for repo in await desk.fleet.repos():
+        if settings := _settings(desk, repo):
+            found += [(repo.name, coder) for coder in _coders(settings, default, rests)]
+    return tuple(found)
+
+
+async def next_end(fleet: Fleet) -> datetime | None:
+    """When the next account wakes by itself."""
+    return min((rest.until for rest in await fleet.rests() if rest.until), default=None)
+
+
+async def hold_up(desk: Desk, default: str) -> bool:
+    """Does a task that is ready wait for an account that wakes by itself?"""
+    passing = [rest for rest in await desk.fleet.rests() if rest.until]
+    pairs = await skipped(desk, default, passing)
+    if not pairs:
+        return False
+    ready = await desk.fleet.list(TaskQuery(ready=True))
+    return any((task.repo, task.coder or "") in pairs for task in ready)
+
+
+class Refused(NamedTuple):
+    """A provider's refusal that concerns an account and not only a task."""
+
+    reason: Reason
+    note: str
+    until: datetime | None
+
+
+async def after(refused: Refused, run: Run, settings: Config, fleet: Fleet) -> Rest:
+    """The rest of a run's account: till its reset or, when it is logged out, till a human comes."""
+    now = await fleet.store.now()
+    until = refused.until
+    if until is None and refused.reason is Reason.QUOTA:
+        until = now + timedelta(seconds=settings.longest_rest_s)
+    return Rest(
+        account=accounts.account_of(run.coder, settings.coders),
+        reason=refused.reason,
+        note=refused.note[:200],
+        since=now,
+        until=until and accounts.wakes_at(until, now, run.id),
+    )
+
+
+def _coders(settings: Config, default: str, rests: Sequence[Rest]) -> list[str]:
+    """The coders that rest in a repo with these settings.
+
+    Where rules choose a coder, only they know which one a task gets that names none: it is claimed,
+    and given back at once if that one rests.
+    """
+    resting = {rest.account for rest in rests}
+    coders = [
+        coder
+        for coder in map(accounts.coder_of, sorted(resting))
+        if accounts.account_of(coder, settings.coders) in resting
+    ]
+    routed = any(route.coder for route in settings.route)
+    return [*coders, *([""] if default in coders and not routed else [])]
+
+
+def _settings(desk: Desk, repo: Repo) -> Config | None:
+    try:
+        return desk.settings(repo)
+    except FleetError:  # nothing of that repo can run anyway
+        return None
