@@ -70,6 +70,9 @@ class Config(Noun):
     stuck_s: float = Field(
         600.0, gt=0, description="Silence of output, processor and files that counts as stuck."
     )
+    tool_s: float = Field(
+        3600.0, gt=0, description="The same while the agent waits for a tool, which may take long."
+    )
     grace_s: float = Field(
         10.0, ge=0, description="Time between asking an agent to stop and killing it."
     )

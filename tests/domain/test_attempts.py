@@ -137,8 +137,8 @@ def test_work_that_cannot_land_goes_back_like_any_failed_attempt() -> None:
 
 
 def test_a_task_may_allow_itself_more_or_fewer_attempts_than_the_fleet() -> None:
-    impatient = fail(running(max_attempts=1), Reason.STUCK, "", NOON, POLICY)
-    stubborn = fail(running(max_attempts=9, attempts=5), Reason.STUCK, "", NOON, POLICY)
+    impatient = fail(running(max_attempts=1), Reason.CRASHED, "", NOON, POLICY)
+    stubborn = fail(running(max_attempts=9, attempts=5), Reason.CRASHED, "", NOON, POLICY)
     assert (impatient.state, stubborn.state) == (State.FAILED, State.PENDING)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codefleet.domain.liveness import Life, Patience, Pulse, Verdict, judge
+from codefleet.domain.liveness import Life, Patience, Pulse, Verdict, is_busy, judge, window
 
 PATIENCE = Patience(quiet=120, stuck=600, tool=3600)
 
@@ -54,6 +54,28 @@ def test_a_quiet_run_says_only_what_is_silent() -> None:
 
 def test_a_living_run_needs_no_reasons() -> None:
     assert judge(Pulse(1, 900, 900), PATIENCE) == Verdict(Life.ALIVE, ())
+
+
+# What the processes of an agent used of a processor, and in how many seconds.
+WORK = """
+    idle     0.48  30   claude that waits for its model, measured
+    idle     0.0   30   a process that sleeps
+    idle     0.01  1    the same, in a short look
+    busy     30.0  30   a test suite on one processor
+    busy     3.0   30   one that mostly waits for a disk
+    busy     0.2   1    a start-up
+"""
+
+
+@pytest.mark.parametrize("line", WORK.strip().splitlines())
+def test_a_program_that_only_waits_is_told_from_one_that_works(line: str) -> None:
+    life, cpu, seconds, *_ = line.split()
+    assert is_busy(float(cpu), float(seconds)) is (life == "busy")
+
+
+@pytest.mark.parametrize(("stuck", "seconds"), [(0.5, 1), (60, 6), (600, 30), (6000, 30)])
+def test_the_longer_the_patience_the_longer_the_look(stuck: float, seconds: float) -> None:
+    assert window(Patience(stuck=stuck)) == seconds
 
 
 ages = st.floats(0, 1e6)

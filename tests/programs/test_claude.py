@@ -178,11 +178,24 @@ class TestClaude(ProgramStories):
         assert station.left_behind() == []
 
     async def test_a_model_that_never_gets_on_is_stopped(self, station: Station) -> None:
-        task = await station.add("Wait", [{"sh": "touch begun"}, {"hang": True}], max_attempts=1)
+        task = await station.add("Wait", [{"sh": "touch begun"}, {"hang": True}])
         await station.crew.work(quiet_s=1, stuck_s=2, grace_s=2)
         stopped = await station.task(task)
         assert (stopped.state, stopped.reason) == (State.FAILED, Reason.STUCK)
+        assert len(await station.runs(task)) == 3
         assert station.left_behind() == []
+
+    async def test_a_stalled_stream_is_followed_by_a_run_that_goes_on_in_its_session(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        task = await station.add(
+            "Make it",
+            [{"write": ["made.txt", "one\n"]}, {"hang": True}],
+            [{"sh": "sed -i s/one/two/ made.txt"}, {"text": "Now it is made."}],
+        )
+        await station.crew.work(quiet_s=1, stuck_s=2, grace_s=2)
+        await self.assert_resumed(station, task)
+        assert repo.read("main", "made.txt") == "two\n"
 
     @pytest.mark.parametrize(
         ("step", "reason"),

@@ -46,3 +46,14 @@ def test_a_session_is_told_once() -> None:
     assert [event.text for event in told(Started("s1"), run, AT)] == ["s1"]
     assert list(told(Started("s1"), run.evolve(session="s1"), AT)) == []
     assert [event.text for event in told(Started("s2"), run.evolve(session="s1"), AT)] == ["s2"]
+
+
+def test_a_tool_is_in_flight_until_the_last_of_several_calls_has_answered() -> None:
+    both = (Tool("test"), Tool("lint"))
+    assert not heard().in_tool
+    assert heard(*both, Tool("", done=True)).in_tool
+    assert not heard(*both, Tool("", done=True), Tool("", done=True)).in_tool
+
+
+def test_an_agent_that_speaks_again_waits_for_no_tool() -> None:
+    assert not heard(Tool("shell", "denied: no"), Said("Then not.")).in_tool

@@ -305,16 +305,6 @@ async def test_a_run_over_its_budget_is_stopped_and_goes_to_a_human(
     assert (failed.state, failed.reason) == (State.FAILED, Reason.BUDGET)
 
 
-async def test_an_agent_without_any_sign_of_life_is_stopped_as_stuck(
-    fleet: Fleet, crew: Crew, add: Add
-) -> None:
-    task = await add("Frozen", "say hello", "hang", max_attempts=1)
-    await crew.work(quiet_s=0.2, stuck_s=0.5)
-    assert (await fleet.get(task.id)).reason is Reason.STUCK
-    kinds = [event.kind for event in await fleet.events(task=task.id)]
-    assert "run.stopping" in kinds
-
-
 async def test_a_task_that_names_an_unknown_coder_goes_to_a_human_at_once(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 class Pulse(NamedTuple):
     """What was last seen of a running agent, in seconds ago.
 
-    Told by a clock that stands still while the machine sleeps, since no agent can move meanwhile.
+    Output is what had a meaning: a line that only keeps a connection alive is none. Told by a clock
+    that stands still while the machine sleeps, since no agent can move meanwhile.
     """
 
     output_age: float
@@ -23,6 +24,21 @@ class Patience(NamedTuple):
     quiet: float = 120.0
     stuck: float = 600.0
     tool: float = 3600.0
+
+
+BUSY = 0.05
+"""The share of a processor above which processes do something: a program that waits for an answer
+wakes up now and then, and takes less than half of this."""
+
+
+def window(patience: Patience) -> float:
+    """Over how many seconds processor time is looked at: one burst is not work."""
+    return min(max(1.0, patience.stuck / 10), 30.0)
+
+
+def is_busy(cpu_seconds: float, seconds: float) -> bool:
+    """Is this much processor time in so many seconds a sign of life?"""
+    return cpu_seconds > BUSY * seconds
 
 
 class Life(StrEnum):

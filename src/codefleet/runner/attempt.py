@@ -242,7 +242,7 @@ class Attempt:
         if isinstance(ended, Delivered):
             await self._deliver(ended, found)
         else:
-            await self._end(ended)
+            await self._end(verdict.bounded(ended, self.run, await self._earlier()))
 
     def _last_of_stderr(self) -> str:
         try:

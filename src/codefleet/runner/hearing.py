@@ -40,13 +40,18 @@ class Heard:
     session: str | None = None
     model: str | None = None
     said: str = ""
-    tool: str | None = None
+    calls: int = 0
     filled: Filled | None = None
     end: End | None = None
     _added: Usage = field(default_factory=Usage)
     _in_all: Usage | None = None
     _goes_on: bool = False
     _asked: Asks | None = None
+
+    @property
+    def in_tool(self) -> bool:
+        """Does the agent wait for a tool that it called?"""
+        return self.calls > 0
 
     @property
     def spent(self) -> Usage:
@@ -66,8 +71,9 @@ class Heard:
                 self.end = None if isinstance(self.end, Finished) else self.end
             case Said(text, more):
                 self.said = self.said + text if more and self._goes_on else text
-            case Tool(name, _, done):
-                self.tool = None if done else name
+                self.calls = 0  # it speaks again only when all that it called has answered
+            case Tool(done=done):
+                self.calls = max(0, self.calls + (-1 if done else 1))
             case Used(usage, in_all=True):
                 self._in_all = usage
             case Used(usage):

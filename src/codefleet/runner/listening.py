@@ -1,7 +1,6 @@
 """Reading a living agent on a tick: lines -> signals -> events, and a finger on its pulse."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,17 +10,17 @@ from codefleet.config import Config
 from codefleet.domain import liveness
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
-from codefleet.domain.liveness import Life, Patience, Pulse
+from codefleet.domain.liveness import Life, Patience
 from codefleet.domain.model import Event, Task, Usage
 from codefleet.ports import Coder
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
+from codefleet.runner.heartbeat import Heartbeat
 from codefleet.runner.hold import Hold
 from codefleet.runner.tail import Beat, Tail
 from codefleet.runner.verdict import Cause
 
-PULSE_S = 1.0
 MOST_EVENTS = 200
 
 
@@ -46,7 +45,8 @@ class Listener:
         self.heard, self.talk, self.spent_before = heard, talk, spent_before
         self._beat = beat
         self._tail = Tail(kept, hold.run.offset)
-        self._pulse = Heartbeat(kept, Path(str(hold.run.worktree)))
+        self._patience = Patience(settings.quiet_s, settings.stuck_s, settings.tool_s)
+        self._pulse = Heartbeat(kept, Path(str(hold.run.worktree)), self._patience)
         self._life = Life.ALIVE
 
     async def listen(self) -> Exit:
@@ -102,7 +102,6 @@ class Listener:
         events = self._hear(lines, now)
         if self.heard.spent != before:
             events.append(self._bill(self.heard.spent - before, now))
-        self._pulse.output()
         await self.hold.note(
             events,
             offset=self._tail.at,
@@ -124,6 +123,7 @@ class Listener:
             for signal in self.coder.read(line):
                 self.heard.take(signal)
                 decisions += self.talk.weigh(signal, now)
+                self._pulse.output()
                 if not is_flood:
                     events += told(signal, self.hold.run, now)
         if left_out:
@@ -159,8 +159,7 @@ class Listener:
             await self._judge()
 
     async def _judge(self) -> None:
-        patience = Patience(quiet=self.settings.quiet_s, stuck=self.settings.stuck_s)
-        verdict = liveness.judge(self._pulse.read(self.heard.tool is not None), patience)
+        verdict = liveness.judge(self._pulse.read(self.heard.in_tool), self._patience)
         if verdict.life is Life.STUCK:
             await self._halt(Cause.STUCK, ", ".join(verdict.reasons))
         elif verdict.life is Life.QUIET and self._life is Life.ALIVE:
@@ -172,64 +171,6 @@ class Listener:
             self._pulse.stopped = True
             await self.hold.tell("run.stopping", why, cause=cause)
             self.stop(cause, why)
-
-
-class Heartbeat:
-    """When output, processor and files were last seen to move."""
-
-    def __init__(self, kept: Kept, worktree: Path) -> None:
-        self.kept, self.worktree = kept, worktree
-        self.stopped = False
-        now = time.monotonic()
-        self._output = self._cpu = self._files = self._felt = now
-        self._cpu_seconds = 0.0
-        self._newest = 0.0
-        self._spoke = False
-
-    def output(self) -> None:
-        self._output = time.monotonic()
-        self._spoke = True
-
-    def due(self) -> bool:
-        """Is it time to feel again? A look at the processes and files costs more than a read."""
-        now = time.monotonic()
-        if now - self._felt < PULSE_S:
-            return False
-        self._felt = now
-        return True
-
-    def read(self, tool_running: bool) -> Pulse:
-        now = time.monotonic()
-        if now - self._output < PULSE_S:  # who talks lives: no need to look at all its processes
-            self._cpu = self._files = now
-        else:
-            self._look(now)
-        return Pulse(
-            output_age=now - self._output,
-            cpu_age=now - self._cpu,
-            files_age=now - self._files,
-            tool_running=tool_running,
-            first_turn=not self._spoke,
-        )
-
-    def _look(self, now: float) -> None:
-        cpu = self.kept.cpu_seconds()
-        if cpu - self._cpu_seconds > 0.05:
-            self._cpu_seconds, self._cpu = cpu, now
-        newest = _newest_change(self.worktree)
-        if newest > self._newest:
-            self._newest, self._files = newest, now
-
-
-def _newest_change(worktree: Path) -> float:
-    """The latest change to the worktree's top folders and index: cheap, and enough for a pulse."""
-    newest = 0.0
-    for entry in (worktree, *worktree.iterdir()) if worktree.is_dir() else ():
-        try:
-            newest = max(newest, entry.lstat().st_mtime)
-        except OSError:
-            continue
-    return newest
 
 
 def over_budget(task: Task, usage: Usage) -> str | None:

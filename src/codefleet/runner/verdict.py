@@ -1,10 +1,12 @@
 """How a run ended, from facts: what was heard, how the process ended, what git and checks say."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from codefleet.domain.model import Evidence, Reason
+from codefleet.domain import persistence
+from codefleet.domain.model import Evidence, Reason, Run
 from codefleet.ports import Abilities, Asks, Broke, Finished, Limited
 from codefleet.runner.custody import Exit
 from codefleet.runner.hearing import Heard
@@ -53,15 +55,18 @@ Verdict = Failed | Released | Asked | Delivered
 
 BY_CAUSE = {
     Cause.TIMEOUT: Reason.TIMEOUT,
-    Cause.STUCK: Reason.STUCK,
     Cause.BUDGET: Reason.BUDGET,
 }
+GOES_ON = {Cause.STUCK: Reason.STUCK}
+"""Stops after which another run goes on where this one stood."""
 
 
 def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> Verdict:
     """What the run amounts to before anybody has looked at the work itself."""
     if stop and stop.cause in BY_CAUSE:
         return Failed(BY_CAUSE[stop.cause], stop.why)
+    if stop and stop.cause in GOES_ON:
+        return Released(stop.why, None, GOES_ON[stop.cause])
     match heard.end:
         case Finished(no_changes=no_changes):
             return Delivered(no_changes)
@@ -74,6 +79,15 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
         case Asks() as asks:
             return Asked(asks)
     return Released(stop.why) if stop else _of_the_process(exit, can)
+
+
+def bounded(ended: Verdict, run: Run, earlier: Sequence[Run]) -> Verdict:
+    """The same, unless the task went on in this way too often already: then it fails."""
+    match ended:
+        case Released(note, _, Reason.STUCK) if not persistence.may_restart(earlier):
+            restarts = persistence.MOST_RESTARTS
+            return Failed(Reason.STUCK, f"{note}; {restarts} restarts did not help")
+    return ended
 
 
 def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:

@@ -1,0 +1,37 @@
+"""How often a task goes on after a stop that is nobody's failure, before the fleet gives it up."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+
+from codefleet.domain.model import Outcome, Reason, Run
+
+MOST_RESTARTS = 2
+MOST_FRUITLESS = 3
+
+
+def may_restart(earlier: Sequence[Run]) -> bool:
+    """May an agent that was stuck be started again? What was before a failure is forgiven."""
+    return len(list(_since_failure(earlier, Reason.STUCK))) < MOST_RESTARTS
+
+
+def may_continue(run: Run, earlier: Sequence[Run]) -> bool:
+    """May a run with a full context be continued? Not when three in a row committed nothing new."""
+    runs = [*earlier, run]
+    fruitless = takewhile(
+        lambda pair: pair[0].reason is Reason.CONTEXT_FULL and _tip(pair[0]) == _tip(pair[1]),
+        reversed([*pairwise(runs)]),
+    )
+    return len(list(fruitless)) < MOST_FRUITLESS
+
+
+def _since_failure(earlier: Sequence[Run], reason: Reason) -> Iterator[Run]:
+    """The runs that were stopped for this reason since the task last failed for it."""
+    for run in reversed(earlier):
+        if run.reason is reason and run.outcome is Outcome.FAILED:
+            return
+        if run.reason is reason:
+            yield run
+
+
+def _tip(run: Run) -> str | None:
+    return run.evidence.tip if run.evidence else None

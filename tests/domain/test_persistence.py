@@ -1,0 +1,60 @@
+"""How often a task goes on after it was stuck, or after its context was full."""
+
+import pytest
+
+from codefleet.domain.model import Evidence, Outcome, Reason, Run
+from codefleet.domain.persistence import may_continue, may_restart
+from tests.domain.samples import a_run, a_task
+
+REASONS = {
+    "stuck": (Outcome.RELEASED, Reason.STUCK),
+    "failed": (Outcome.FAILED, Reason.STUCK),
+    "quota": (Outcome.RELEASED, Reason.QUOTA),
+    "full": (Outcome.RELEASED, Reason.CONTEXT_FULL),
+}
+
+
+def a_story(words: str) -> list[Run]:
+    """Runs from words such as `full:a`: how each ended, and the commit that it ended on."""
+    return [_run(*word.split(":")) for word in words.split()]
+
+
+def _run(how: str, tip: str = "a") -> Run:
+    outcome, reason = REASONS[how]
+    evidence = Evidence(base="0", tip=tip, tree=tip)
+    return a_run(a_task(), outcome=outcome, reason=reason, evidence=evidence)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "may"),
+    [
+        ("", True),
+        ("stuck", True),
+        ("stuck stuck", False),
+        ("stuck quota stuck", False),
+        ("stuck stuck failed", True),
+        ("stuck stuck failed stuck", True),
+        ("quota quota quota", True),
+    ],
+)
+def test_a_stuck_agent_is_started_again_twice(earlier: str, may: bool) -> None:
+    assert may_restart(a_story(earlier)) is may
+
+
+@pytest.mark.parametrize(
+    ("story", "may"),
+    [
+        ("full:a", True),
+        ("full:a full:a full:a", True),
+        ("full:a full:a full:a full:a", False),
+        ("full:a full:b full:c full:d full:e", True),
+        ("full:a full:a full:b full:b full:b", True),
+        ("full:a full:b full:b full:b full:b", False),
+        ("full:a full:a quota:a full:a", True),
+    ],
+)
+def test_a_full_context_is_continued_until_three_in_a_row_bring_nothing_new(
+    story: str, may: bool
+) -> None:
+    *earlier, last = a_story(story)
+    assert may_continue(last, earlier) is may
