@@ -73,6 +73,12 @@ class Config(Noun):
     tool_s: float = Field(
         3600.0, gt=0, description="The same while the agent waits for a tool, which may take long."
     )
+    context_share: float = Field(
+        0.9,
+        gt=0,
+        le=1,
+        description="How full an agent's context may get before a fresh run goes on.",
+    )
     grace_s: float = Field(
         10.0, ge=0, description="Time between asking an agent to stop and killing it."
     )

@@ -13,6 +13,7 @@ from codefleet.domain.model import Usage
 from codefleet.ports import (
     Asks,
     Broke,
+    Filled,
     Finished,
     Limited,
     Said,
@@ -38,6 +39,8 @@ KNOWN: list[tuple[dict[str, Any], Signal]] = [
         Used(Usage(input_tokens=5, output_tokens=2, cost_usd=0.25)),
     ),
     ({"type": "usage", "cached_tokens": 7}, Used(Usage(cached_tokens=7))),
+    ({"type": "context", "used": 90}, Filled(90)),
+    ({"type": "context", "used": 90, "size": 100}, Filled(90, 100)),
     ({"type": "limit", "text": "later"}, Limited("later")),
     ({"type": "limit", "resets_at": NOON.timestamp()}, Limited("", NOON)),
     ({"type": "limit", "resets_at": "2026-01-02T13:00:00+01:00"}, Limited("", NOON)),

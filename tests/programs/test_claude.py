@@ -197,6 +197,22 @@ class TestClaude(ProgramStories):
         await self.assert_resumed(station, task)
         assert repo.read("main", "made.txt") == "two\n"
 
+    async def test_a_full_context_is_followed_by_a_fresh_session_with_a_checkpoint(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        full = {"input": 950_000, "output": 20}
+        wait = f"[ -e {station.scratch}/once ] || {{ touch {station.scratch}/once; sleep 60; }}"
+        task = await station.add(
+            "Make it", [{"write": ["a.txt", "a\n"]}, {"sh": wait, "usage": full}]
+        )
+        await station.crew.work(grace_s=2)
+        first, second = await station.runs(task)
+        assert (first.outcome, first.reason) == (Outcome.RELEASED, Reason.CONTEXT_FULL)
+        assert second.session != first.session
+        assert (await station.task(task)).state is State.COMPLETED
+        prompt = (station.home / "runs" / second.id / "prompt.md").read_text()
+        assert "its context is 95% full: 950,000 of 1,000,000 tokens" in prompt
+
     @pytest.mark.parametrize(
         ("step", "reason"),
         [

@@ -10,6 +10,7 @@ the others may be left out. Lines of another type, and other fields, mean nothin
 | `tool`     | `name`*, `detail`, `done`                                    | a call starts, ends  |
 | `file`     | `path`*                                                      | a file was touched   |
 | `usage`    | `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd` | used since last time |
+| `context`  | `used`*, `size` (in tokens)                                  | how full its mind is |
 | `limit`    | `text`, `resets_at` (ISO 8601 or Unix seconds)               | no more work until   |
 | `asks`     | `text`*, `options`                                           | a human must answer  |
 | `finished` | `text`, `no_changes`                                         | all is done, it says |
@@ -26,6 +27,7 @@ from codefleet.domain.model import Reason, Usage
 from codefleet.ports import (
     Asks,
     Broke,
+    Filled,
     Finished,
     Limited,
     Said,
@@ -122,6 +124,11 @@ def _usage(fields: Fields) -> Signal:
     )
 
 
+def _context(fields: Fields) -> Signal | None:
+    used = int(amount(fields.get("used")))
+    return Filled(used, int(amount(fields.get("size")))) if used else None
+
+
 def _limit(fields: Fields) -> Signal:
     return Limited(text(fields.get("text")), moment(fields.get("resets_at")))
 
@@ -148,6 +155,7 @@ READERS: Mapping[str, Callable[[Fields], Signal | None]] = {
     "tool": _tool,
     "file": _file,
     "usage": _usage,
+    "context": _context,
     "limit": _limit,
     "asks": _asks,
     "finished": _finished,

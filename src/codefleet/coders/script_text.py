@@ -17,6 +17,7 @@ TAKES = {
     "say": (1, 1),
     "recite": (2, 2),
     "usage": (1, 4),
+    "context": (2, 2),
     "ask": (1, 1),
     "want": (1, 1),
     "listen": (0, 0),

@@ -28,6 +28,7 @@ the lines that follow, up to one that is just NAME. Lines that begin with # are 
     say TEXT                     print words
     recite LINES PER_SECOND      print numbered lines at that pace
     usage input=N output=N cached=N cost=USD
+    context USED SIZE            say how full its context is, in tokens
     ask QUESTION | OPTION | ...  end the turn; when resumed, {{answer}} is what was answered
     want STEP                    ask for leave to do a step (`want shell make`), then do it
     listen                       wait for a human's message; {{message}} is what it says
@@ -249,6 +250,10 @@ def usage(*amounts: str) -> None:
     tell("usage", **{names[name]: int(count) for name, count in given.items()}, cost_usd=cost)
 
 
+def context(used: str, size: str) -> None:
+    tell("context", used=int(used), size=int(size))
+
+
 def ask(text: str) -> NoReturn:
     question, *options = (part.strip() for part in text.split("|"))
     tell("asks", text=question, options=options)
@@ -338,7 +343,7 @@ def orphan(seconds: str = "600") -> None:
 STEPS: dict[str, Callable[..., None]] = {
     step.__name__: step
     for step in (
-        *(write, append, edit, delete, shell, commit, say, recite, usage),
+        *(write, append, edit, delete, shell, commit, say, recite, usage, context),
         *(ask, want, listen, wait),
         *(limit, broke, finish, crash, hang, spin, ignore, orphan),
     )

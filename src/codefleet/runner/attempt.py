@@ -10,10 +10,10 @@ from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
 from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import Evidence, Landing, Outcome, Reason, Repo, Run, State, Task, Usage
+from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, State, Task, Usage
 from codefleet.domain.routing import choose, coder_for
-from codefleet.ports import Abilities, Assignment, Coder
-from codefleet.runner import custody, evidence, prompt, rests, verdict
+from codefleet.ports import Assignment, Coder
+from codefleet.runner import checkpoint, continuing, custody, evidence, prompt, rests, verdict
 from codefleet.runner.briefing import brief
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
@@ -108,7 +108,7 @@ class Attempt:
         if self.stopping:
             self._ask_to_stop()
         earlier = await self._earlier()
-        session = _session(earlier, coder.abilities)
+        session = continuing.session(earlier, coder)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
         self.talk = Conversation(
             self.hold, coder, self.kept, self.heard, self.settings_now, self.stop
@@ -183,6 +183,8 @@ class Attempt:
     async def _start(self, coder: Coder) -> Kept:
         known = (self.task, self.run, self.repo, self.settings, self.conflicts)
         story = await brief(self.fleet, *known)
+        left = await continuing.left(story.earlier, coder, self.places)
+        story = story._replace(checkpoint=left)
         file = self.folder / "prompt.md"
         await asyncio.to_thread(file.write_text, text := prompt.compose(story))
         start = coder.start(
@@ -193,7 +195,7 @@ class Attempt:
                 prompt_file=file,
                 worktree=Path(str(self.run.worktree)),
                 options=self.settings.coders.get(coder.name, {}),
-                resume=_session(story.earlier, coder.abilities),
+                resume=continuing.session(story.earlier, coder),
                 judged=[rule.tool for rule in self.settings.policy],
             )
         )
@@ -242,6 +244,9 @@ class Attempt:
         if isinstance(ended, Delivered):
             await self._deliver(ended, found)
         else:
+            if isinstance(ended, verdict.Released):
+                where = Path(str(self.run.worktree))
+                await checkpoint.write(self.folder, where, found, ended.note, self.heard.said)
             await self._end(verdict.bounded(ended, self.run, await self._earlier()))
 
     def _last_of_stderr(self) -> str:
@@ -352,18 +357,6 @@ def _sum(runs: Iterable[Run]) -> Usage:
 
 def _was_limited(run: Run) -> bool:
     return run.reason is Reason.RATE_LIMIT
-
-
-def _session(earlier: Sequence[Run], can: Abilities) -> str | None:
-    """The session to go on with: the last run's, when it was interrupted and did not fail."""
-    begun = [run for run in earlier if run.worktree]  # others were given back before they began
-    if not begun:
-        return None
-    last = begun[-1]
-    interrupted = last.outcome in (Outcome.ASKED, Outcome.RELEASED)
-    crashed = last.reason is Reason.CRASHED
-    goes_on = (can.resume and interrupted) or (can.resume_after_crash and crashed)
-    return last.session if goes_on else None
 
 
 def _reason_of(trouble: FleetError) -> Reason:

@@ -12,7 +12,7 @@ from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience
 from codefleet.domain.model import Event, Task, Usage
-from codefleet.ports import Coder
+from codefleet.ports import Abilities, Coder, Filled
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
@@ -146,7 +146,7 @@ class Listener:
         )
 
     async def _feel(self) -> None:
-        """Stop an agent that overran its time or money, or that shows no sign of life."""
+        """Stop an agent that overran its time, money or context, or shows no sign of life."""
         if not self._pulse.due():
             return
         now = await self.hold.fleet.store.now()
@@ -155,6 +155,8 @@ class Listener:
             await self._halt(Cause.TIMEOUT, f"it ran longer than {limit:.0f} s")
         elif over := over_budget(self.task, self.spent_before + self.heard.spent):
             await self._halt(Cause.BUDGET, over)
+        elif full := too_full(self.heard.filled, self.coder.abilities, self.settings.context_share):
+            await self._halt(Cause.CONTEXT, full)
         else:
             await self._judge()
 
@@ -171,6 +173,15 @@ class Listener:
             self._pulse.stopped = True
             await self.hold.tell("run.stopping", why, cause=cause)
             self.stop(cause, why)
+
+
+def too_full(filled: Filled | None, can: Abilities, share: float) -> str | None:
+    """What is to be said when an agent's context has got too full; of unknown sizes nothing."""
+    size = (filled.size or can.context_tokens) if filled else 0
+    if filled and size and filled.used >= share * size:
+        part = filled.used / size
+        return f"its context is {part:.0%} full: {filled.used:,} of {size:,} tokens"
+    return None
 
 
 def over_budget(task: Task, usage: Usage) -> str | None:

@@ -19,6 +19,7 @@ class Story(NamedTuple):
     trunk: str = "main"
     collisions: Sequence[tuple[str, Sequence[str]]] = ()
     messages: Sequence[Message] = ()
+    checkpoint: str = ""
 
 
 def compose(story: Story) -> str:
@@ -53,6 +54,11 @@ def _history(story: Story) -> Iterator[str]:
         yield f"Another agent ({other}) changes the same lines of: {', '.join(paths)}"
     if story.task.note and story.earlier and story.task.reason is not Reason.MERGE_CONFLICT:
         yield f"What the last attempt ran into:\n{quoted(story.task.note)}"
+    if story.checkpoint:
+        yield (
+            "You go on where another agent was stopped; its work is in this folder. What it left "
+            f"for you:\n{quoted(story.checkpoint)}"
+        )
     for question in story.answers:
         yield _permission(question) if question.tool else _answered(question)
     for message in story.messages:

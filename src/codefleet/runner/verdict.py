@@ -23,6 +23,7 @@ class Cause(StrEnum):
     STUCK = "stuck"
     BUDGET = "budget"
     ASKED = "asked"
+    CONTEXT = "context"
 
 
 class Stop(NamedTuple):
@@ -57,7 +58,7 @@ BY_CAUSE = {
     Cause.TIMEOUT: Reason.TIMEOUT,
     Cause.BUDGET: Reason.BUDGET,
 }
-GOES_ON = {Cause.STUCK: Reason.STUCK}
+GOES_ON = {Cause.STUCK: Reason.STUCK, Cause.CONTEXT: Reason.CONTEXT_FULL}
 """Stops after which another run goes on where this one stood."""
 
 
@@ -65,13 +66,15 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
     """What the run amounts to before anybody has looked at the work itself."""
     if stop and stop.cause in BY_CAUSE:
         return Failed(BY_CAUSE[stop.cause], stop.why)
-    if stop and stop.cause in GOES_ON:
+    if stop and stop.cause in GOES_ON and not isinstance(heard.end, Finished | Asks):
         return Released(stop.why, None, GOES_ON[stop.cause])
     match heard.end:
         case Finished(no_changes=no_changes):
             return Delivered(no_changes)
         case Broke(text, Reason.QUOTA | Reason.AUTH as reason):
             return Released(text, None, Reason(reason))  # the account's trouble, not the task's
+        case Broke(text, Reason.CONTEXT_FULL):
+            return Released(text, None, Reason.CONTEXT_FULL)
         case Broke(text, reason):
             return Failed(_reason(reason), text)
         case Limited(text, resets_at):
@@ -87,6 +90,9 @@ def bounded(ended: Verdict, run: Run, earlier: Sequence[Run]) -> Verdict:
         case Released(note, _, Reason.STUCK) if not persistence.may_restart(earlier):
             restarts = persistence.MOST_RESTARTS
             return Failed(Reason.STUCK, f"{note}; {restarts} restarts did not help")
+        case Released(note, _, Reason.CONTEXT_FULL) if not persistence.may_continue(run, earlier):
+            fruitless = f"{persistence.MOST_FRUITLESS} fresh starts in a row brought nothing new"
+            return Failed(Reason.CONTEXT_FULL, f"{note}; {fruitless}")
     return ended
 
 

@@ -1,0 +1,33 @@
+"""How a run goes on where the last one stopped: in its session, or with the checkpoint it left."""
+
+from collections.abc import Sequence
+
+from codefleet.domain.model import Outcome, Reason, Run
+from codefleet.ports import Coder
+from codefleet.runner import checkpoint
+from codefleet.runner.places import Places
+
+
+def session(earlier: Sequence[Run], coder: Coder) -> str | None:
+    """The session to go on with: the last run's, when it was interrupted and did not fail."""
+    last = _last(earlier)
+    if not last or last.coder != coder.name or last.reason is Reason.CONTEXT_FULL:
+        return None
+    can = coder.abilities
+    interrupted = last.outcome in (Outcome.ASKED, Outcome.RELEASED)
+    crashed = last.reason is Reason.CRASHED
+    goes_on = (can.resume and interrupted) or (can.resume_after_crash and crashed)
+    return last.session if goes_on else None
+
+
+async def left(earlier: Sequence[Run], coder: Coder, places: Places) -> str:
+    """What the last run left for one that cannot go on in its session."""
+    last = _last(earlier)
+    if not last or last.outcome is not Outcome.RELEASED or session(earlier, coder):
+        return ""
+    return await checkpoint.read(places.run(last))
+
+
+def _last(earlier: Sequence[Run]) -> Run | None:
+    """The last run that did more than being given back before it began."""
+    return next((run for run in reversed(earlier) if run.worktree), None)
