@@ -48,6 +48,11 @@ class Config(Noun):
         "scripted", min_length=1, description="The agent program for tasks that name none."
     )
     model: str | None = Field(None, description="The model for tasks that name none.")
+    fallback: str | None = Field(
+        None,
+        min_length=1,
+        description="The coder that goes on with a task, once, while the account of its own rests.",
+    )
     route: tuple[Route, ...] = Field(
         (),
         description="Rules `[[route]]` that choose coder and model for tasks that name none; the "

@@ -192,3 +192,13 @@ def test_an_unreadable_file_is_told(fleet: Cli, tmp_path: Path) -> None:
         result = fleet("add", "--file", name)
         assert result.code == 2
         assert result.err.startswith("error: ")
+
+
+def test_a_fallback_must_be_an_installed_coder_and_not_the_coder_itself(fleet: Cli) -> None:
+    assert fleet("add", "Paint", "--fallback", "nobody").code == 3
+    refused = fleet("add", "Paint", "--coder", "claude", "--fallback", "claude")
+    assert (refused.code, "cannot be its own fallback" in refused.err) == (2, True)
+    added = fleet("add", "Paint", "--coder", "claude", "--fallback", "codex", "-q")
+    assert "fallback:   codex" in fleet("show", added.out.strip()).out
+    assert fleet("edit", added.out.strip(), "--fallback", "").code == 0
+    assert "fallback" not in fleet("show", added.out.strip()).out.partition("last events")[0]

@@ -1,6 +1,7 @@
 """Accounts that rest: for the whole fleet, without blame for the task, until time or a human."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
@@ -24,6 +25,10 @@ async def rest(fleet: Fleet, account: str, hours: float | None = 5) -> None:
     until = None if hours is None else now + timedelta(hours=hours)
     reason = Reason.QUOTA if until else Reason.AUTH
     await fleet.rest(Rest(account=account, reason=reason, note="", since=now, until=until))
+
+
+async def completed(fleet: Fleet, task: Task) -> bool:
+    return (await fleet.get(task.id)).state is State.COMPLETED
 
 
 async def test_a_limit_of_one_task_holds_back_every_task_of_that_account_and_no_other(
@@ -126,6 +131,68 @@ async def test_a_task_that_a_rule_sends_to_a_resting_account_is_given_back_at_on
     assert (given_back.state, given_back.coder, given_back.route) == ("pending", "claude", "hard")
     assert (given_back.runs, given_back.attempts, given_back.branch) == (1, 0, None)
     assert (await fleet.get(plain.id)).state is State.COMPLETED
+
+
+async def test_a_fallback_goes_on_at_once_in_the_same_worktree_with_what_the_first_one_left(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    configure(fleet, '[coders.command]\nargv = ["cp", "a.txt", "b.txt"]\n')
+    steps = ("write a.txt a", "say Half of it is done", "limit 3600 No more")
+    task = await add("Hops", *steps, fallback="command", model="large")
+    await crew.until(crew.loop(), lambda: completed(fleet, task))
+    first, second = await fleet.runs_of(task.id)
+    assert [run.coder for run in (first, second)] == ["scripted", "command"]
+    assert (first.reason, second.worktree) == (Reason.QUOTA, first.worktree)
+    done = await fleet.get(task.id)
+    assert (done.coder, done.model, done.route) == ("command", None, "fallback from scripted")
+    assert repo.read("main", "b.txt") == "a\n"
+    prompt = (fleet.home / "runs" / second.id / "prompt.md").read_text()
+    assert "Half of it is done" in prompt
+    told = [event.text for event in await fleet.events() if event.kind == "task.rerouted"]
+    assert told == ["scripted rests; command goes on"]
+
+
+async def test_a_task_that_has_not_begun_goes_to_the_fallback_of_the_settings(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    configure(
+        fleet,
+        'fallback = "command"\nmodel = "large"\n[coders.command]\nargv = ["touch", "made.txt"]\n',
+    )
+    await rest(fleet, "scripted", hours=None)
+    task = await add("Hops", "write a.txt a")
+    own = await add("Stays", "write b.txt b", fallback="")
+    await crew.work()
+    [run] = await fleet.runs_of(task.id)
+    assert (run.coder, run.model, run.outcome) == ("command", None, Outcome.SUBMITTED)
+    assert (await fleet.get(own.id)).runs == 0
+
+
+async def test_there_is_no_second_hop(fleet: Fleet, crew: Crew, add: Add) -> None:
+    program = fleet.home / "agent.py"
+    program.write_text('print(\'{"type": "broke", "reason": "auth"}\')\n')
+    configure(
+        fleet,
+        f'fallback = "claude"\n[coders.command]\nargv = ["{sys.executable}", "{program}"]\n',
+    )
+    task = await add("Hops", "limit 3600 No more", fallback="command")
+
+    async def both_rest() -> bool:
+        return len(await fleet.rests()) == 2
+
+    await crew.until(crew.loop(), both_rest)
+    waiting = await fleet.get(task.id)
+    assert (waiting.state, waiting.coder, waiting.attempts) == (State.PENDING, "command", 0)
+    assert "command is logged out" in (await fleet.why([waiting]))[task.id].text
+
+
+async def test_a_fallback_that_rests_as_well_is_no_help(fleet: Fleet, crew: Crew, add: Add) -> None:
+    for account in ("scripted", "command"):
+        await rest(fleet, account, hours=None)
+    task = await add("Waits", "write a.txt a", fallback="command")
+    await crew.work()
+    waiting = await fleet.get(task.id)
+    assert (waiting.coder, waiting.fallback, waiting.runs) == (None, "command", 0)
 
 
 async def test_a_rest_is_told_once_however_many_runs_meet_the_limit(fleet: Fleet) -> None:

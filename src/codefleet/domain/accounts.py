@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zlib import crc32
 
-from codefleet.domain.model import Reason, Rest
+from codefleet.domain.model import Reason, Rest, Task
 from codefleet.domain.scheduling import clock
 
 Options = Mapping[str, Mapping[str, Any]]
@@ -47,6 +47,22 @@ def longer(known: Rest | None, new: Rest, now: datetime) -> Rest | None:
 def holding(rests: Iterable[Rest], now: datetime) -> dict[str, Rest]:
     """The accounts that rest now."""
     return {rest.account: rest for rest in rests if rest.holds(now)}
+
+
+def fallback_of(task: Task, default: str | None) -> str | None:
+    """The coder that may go on for the task's own. A used one is an empty text."""
+    return (default if task.fallback is None else task.fallback) or None
+
+
+def rerouted(task: Task, coder: str, to: str) -> Task:
+    """The task as its fallback takes it on; one hop is all there is."""
+    return task.evolve(
+        coder=to,
+        model=None,  # models belong to their coders
+        route=f"fallback from {coder}",
+        fallback="",
+        version=task.version + 1,
+    )
 
 
 def sentence(rest: Rest, now: datetime) -> str:

@@ -22,6 +22,7 @@ KINDS = {
     "task.retried": "a human put a failed or cancelled task back into the queue",
     "task.failed": "attempts are used up, or the failure is one that only a human can mend",
     "task.cancelled": "a human stopped the task; its work is archived",
+    "task.rerouted": "another coder goes on with the task, because the account of its own rests",
     "run.started": "an agent took the task",
     "run.adopted": "another runner goes on with a living agent",
     "run.prepared": "the worktree is ready",

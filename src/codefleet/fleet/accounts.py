@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from codefleet.config import Config, load
@@ -58,6 +59,14 @@ class Accounts(Core):
         told = event("account.woken", now, woken.account, account=woken.account)
         await self.store.write(Write(rests=[woken], events=[told]))
         return woken
+
+    async def fail_over(self, task: Task, coder: str, to: str) -> None:
+        """Let another coder go on with a pending task; not if anybody changed the task since."""
+        now = await self.store.now()
+        on = accounts.rerouted(task, coder, to).evolve(updated_at=now)
+        told = event("task.rerouted", now, f"{coder} rests; {to} goes on", task=task, coder=to)
+        with suppress(Stale):
+            await self.store.write(Write(tasks=[on], events=[told]))
 
     async def resting(self, tasks: Sequence[Task]) -> Mapping[TaskId, str]:
         """For each of these tasks whose account rests, a sentence about that rest."""

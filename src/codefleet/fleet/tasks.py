@@ -221,6 +221,10 @@ def _refuse_unusable(draft: Draft) -> None:
     """Refuse now what would otherwise cost a run, or never start one."""
     scope.valid(draft.scope)
     command.valid(draft.checks)
+    if draft.fallback and draft.fallback == draft.coder:
+        raise Invalid(
+            f"{draft.coder} cannot be its own fallback", hint="name another coder, or none"
+        )
     if draft.assignee is not None and not draft.assignee.strip():
         raise Invalid("an assignee needs a name", hint="`fleet status` shows the agents")
 

@@ -93,8 +93,8 @@ class Attempt:
 
     async def _drive(self) -> None:
         self.kept = await custody.adopt(self.folder)
-        if self.kept is None and self.task.branch is None:
-            await self._route()
+        if self.kept is None and self.task.branch is None and self.task.fallback != "":
+            await self._route()  # a fallback that took over has its coder and model already
         coder = coder_named(self.run.coder)
         if self.kept is None:
             if refused := await self._refusal():

@@ -30,7 +30,7 @@ NEWS = (
     *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
     *("task.submitted", "task.approved", "task.rejected", "task.bounced", "task.completed"),
     *("task.released", "task.retried", "task.failed", "task.cancelled", "task.asked"),
-    *("account.rests", "account.woken"),
+    *("account.rests", "account.woken", "task.rerouted"),
     *("run.failed", "fleet.paused", "fleet.resumed", "runner.stopped", "message.sent"),
 )
 """The events after which there may be something to start, stop or land."""
@@ -115,9 +115,11 @@ class Loop:
         free = [name for name in self.me.seats if name not in self._attempts][: self._room()]
         if free and not self._stopping:
             seats = [Seat(name, self.me.id, self.host, self.default) for name in free]
+            resting = await self.fleet.rests()
+            await rests.fail_over(self.desk, self.default, resting)
             want = Want(
                 coders=(self.coder,) if self.coder else (),
-                resting=await rests.skipped(self.desk, self.default, await self.fleet.rests()),
+                resting=await rests.skipped(self.desk, self.default, resting),
             )
             for claim in await self.fleet.claim(seats, want):
                 await self._drive(claim.task, claim.run)

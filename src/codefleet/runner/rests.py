@@ -8,9 +8,12 @@ from codefleet.config import Config
 from codefleet.domain import accounts
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Reason, Repo, Rest, Run
+from codefleet.domain.routing import coder_for
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.runner.desk import Desk
+
+MOST_AT_ONCE = 500
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -24,6 +27,23 @@ async def skipped(desk: Desk, default: str, rests: Sequence[Rest]) -> Pairs:
         if settings := _settings(desk, repo):
             found += [(repo.name, coder) for coder in _coders(settings, default, rests)]
     return tuple(found)
+
+
+async def fail_over(desk: Desk, default: str, rests: Sequence[Rest]) -> None:
+    """Hand ready tasks whose account rests to their fallback, unless that rests as well."""
+    resting = {rest.account for rest in rests}
+    if not resting:
+        return
+    repos = {repo.name: _settings(desk, repo) for repo in await desk.fleet.repos()}
+    for task in await desk.fleet.list(TaskQuery(ready=True, limit=MOST_AT_ONCE)):
+        settings = repos.get(task.repo)
+        to = settings and accounts.fallback_of(task, settings.fallback)
+        if not settings or not to:
+            continue
+        coder = coder_for(task, settings.route, default)
+        own, other = (accounts.account_of(each, settings.coders) for each in (coder, to))
+        if own in resting and other not in resting and coder != to:
+            await desk.fleet.fail_over(task, coder, to)
 
 
 async def next_end(fleet: Fleet) -> datetime | None:

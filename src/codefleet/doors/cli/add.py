@@ -43,6 +43,7 @@ COMPARED = 20
 )
 @click.option("--coder", help="The agent program.")
 @click.option("--model", help="The model it uses.")
+@click.option("--fallback", metavar="CODER", help="Goes on, once, while the coder's account rests.")
 @click.option("--repo", metavar="PATH|NAME", help="Where to work, if not in the repository here.")
 @click.option("--budget", type=amount, metavar="USD", help="What it may cost.")
 @click.option("--budget-tokens", type=whole_number, metavar="N", help="How many tokens it may use.")
@@ -98,8 +99,9 @@ def add(
 def _draft(title: str | None, said: dict[str, Any]) -> Draft:
     """Words -> a draft."""
     text = said.pop("description")
-    if said["coder"] is not None:
-        coder_exists(said["coder"])
+    for name in (said["coder"], said["fallback"]):
+        if name is not None:
+            coder_exists(name)
     usd, tokens = said.pop("budget"), said.pop("budget_tokens")
     later = said.pop("not_before")
     fields = {name: value for name, value in said.items() if value not in (None, ())}

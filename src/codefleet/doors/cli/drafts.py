@@ -93,8 +93,8 @@ def _draft(number: int, entry: object) -> Draft:
         )
     try:
         draft = Draft.model_validate({**entry, "not_before": _moment(entry.get("not_before"))})
-        if draft.coder is not None:
-            coder_exists(draft.coder)
+        for coder in filter(None, (draft.coder, draft.fallback)):
+            coder_exists(coder)
     except ValidationError as wrong:
         raise _of_entry(name, invalid(wrong)) from None
     except FleetError as wrong:

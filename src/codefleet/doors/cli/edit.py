@@ -36,6 +36,7 @@ BUDGET = {"budget": "usd", "budget_tokens": "tokens"}
 )
 @click.option("--coder", help="The agent program.")
 @click.option("--model", help="The model it uses.")
+@click.option("--fallback", metavar="CODER", help="Goes on, once, while the coder's account rests.")
 @click.option("--budget", type=or_nothing(amount), metavar="USD", help="What it may cost in all.")
 @click.option(
     "--budget-tokens",
@@ -87,7 +88,7 @@ def _value(field: str, said: Any) -> Any:
         return read_text("-") if said == "-" else said
     if field == "not_before" and said:
         return moment(said)
-    if field == "coder" and said:
+    if field in ("coder", "fallback") and said:
         coder_exists(said)
     return said if said != "" or field == "title" else None
 

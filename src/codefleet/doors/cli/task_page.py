@@ -75,6 +75,7 @@ def _fields(page: TaskPage) -> Iterator[str]:
         "complexity": task.complexity,
         "coder": task.coder,
         "model": task.model,
+        "fallback": task.fallback,
         "route": task.route,
         "assignee": task.assignee,
         "budget": budget,
