@@ -93,6 +93,9 @@ class Config(Noun):
     radar_s: float = Field(
         3.0, ge=0.1, description="How often agents at work are probed for colliding changes."
     )
+    memory_reserve_mb: int = Field(
+        512, ge=0, description="Memory that must stay free when another agent is started, in MB."
+    )
     landing: Landing = Field(
         Landing.QUEUE,
         description="How finished work reaches the trunk: `queue` by itself, `review` after a "
@@ -140,7 +143,16 @@ class Config(Noun):
 
 KEYS = tuple(Config.model_fields)
 FLEET_WIDE = frozenset(
-    {"store", "durability", "agents", "lease_s", "radar_s", "keep_runs_days", "repos"}
+    {
+        "store",
+        "durability",
+        "agents",
+        "lease_s",
+        "radar_s",
+        "memory_reserve_mb",
+        "keep_runs_days",
+        "repos",
+    }
 )
 NOT_IN_A_REPO = FLEET_WIDE | {"environment"}  # a repo may be anybody's: it may not ask for secrets
 

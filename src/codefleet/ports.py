@@ -288,7 +288,7 @@ class Abilities(NamedTuple):
     whatever the exit code says. One that `resume`s goes on with a session that ended its turn, and
     one that `resume_after_crash`es also with one that was killed. One that `talks` is a Talker:
     it takes words while it runs and asks for leave to use tools. One that is `verified` is run with
-    its real program by the tests.
+    its real program by the tests. `memory_mb` is a guess, until runs have shown what it needs.
     """
 
     resume: bool = False
@@ -296,6 +296,7 @@ class Abilities(NamedTuple):
     reports_cost: bool = False
     says_when_done: bool = False
     context_tokens: int = 0
+    memory_mb: int = 300
     talks: bool = False
     verified: bool = True
 

@@ -56,7 +56,12 @@ class Opencode:
     name = "opencode"
     program = "opencode"
     abilities = Abilities(
-        resume=True, resume_after_crash=True, reports_cost=True, says_when_done=True, verified=False
+        resume=True,
+        resume_after_crash=True,
+        reports_cost=True,
+        says_when_done=True,
+        verified=False,
+        memory_mb=600,
     )
 
     probe = Probe(help=("run", "--help"), login=("auth", "list"), logged_in=_logged_in)

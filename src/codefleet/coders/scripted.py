@@ -20,7 +20,9 @@ class Scripted:
     """Starts and reads the scripted agent."""
 
     name = "scripted"
-    abilities = Abilities(resume=True, reports_cost=True, says_when_done=True, talks=True)
+    abilities = Abilities(
+        resume=True, reports_cost=True, says_when_done=True, memory_mb=30, talks=True
+    )
 
     def start(self, assignment: Assignment) -> Start:
         session = assignment.resume or assignment.run.id

@@ -276,6 +276,7 @@ class Run(Noun):
     listens: bool = False
     offset: int = 0
     usage: Usage = Usage()
+    memory_mb: int = 0
     outcome: Outcome | None = None
     reason: Reason | None = None
     note: str = ""
@@ -299,6 +300,7 @@ class Runner(Noun):
     pid_started: float
     seats: tuple[str, ...]
     coder: str | None = None
+    waits: str = ""
     seen_at: Instant
     version: int = 0
 

@@ -33,6 +33,7 @@ class Why(StrEnum):
     ACCOUNT = "account"
     ASSIGNED = "assigned"
     SCOPE = "scope"
+    MACHINE = "machine"
     SEAT = "seat"
 
 

@@ -75,6 +75,12 @@ class Agents(Core):
             for name in runner.seats
         ]
 
+    async def out_of_room(self) -> str:
+        """What the machines wait for, when none of them can bear one more agent; else empty."""
+        now = await self.store.now()
+        alive = [r for r in await self.store.runners() if now - r.seen_at <= self.lease]
+        return alive[0].waits if alive and all(runner.waits for runner in alive) else ""
+
     async def take_lane(self, repo: str, holder: RunnerId, dead: Collection[str]) -> Lane | None:
         """The right to land on this repo's trunk, unless another living runner has it."""
         now = await self.store.now()

@@ -113,7 +113,12 @@ class Tasks(Agents, Accounts):
         paused = "paused" in await self.store.settings()
         agents = await self.agents() if any(task.assignee for task in pending) else ()
         resting = await self.resting(pending)
-        free = Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
+        full = await self.out_of_room()
+        free = (
+            Hold(scheduling.Why.MACHINE, full)
+            if full
+            else Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
+        )
         return {
             task.id: scheduling.hold(
                 task,

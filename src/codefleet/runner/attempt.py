@@ -1,6 +1,7 @@
 """One run, from its worktree to its verdict. Every step can be taken again after a crash."""
 
 import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
@@ -30,6 +31,7 @@ from codefleet.runner.workplace import Workplace
 
 STDERR_TAIL = 8000
 NOTE_TAIL = 1000
+LONGEST_START_S = 30.0
 FIRST_LIMIT_REST_S = 4.0
 LONGEST_LIMIT_REST_S = 60.0
 NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None, lost=False)
@@ -50,11 +52,17 @@ class Attempt:
         self._asked_to_stop = False
         self.heard = Heard()
         self.talk: Conversation | None = None
+        self._since = time.monotonic()
         self.conflicts: Sequence[str] = ()
 
     @property
     def run(self) -> Run:
         return self.hold.run
+
+    @property
+    def is_starting(self) -> bool:
+        """Is it yet to say its first word? One that never says any does not count for ever."""
+        return not self.heard.began and time.monotonic() - self._since < LONGEST_START_S
 
     async def drive(self) -> None:
         """Do the whole run; whatever goes wrong ends in the store, never in silence."""

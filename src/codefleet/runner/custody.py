@@ -81,6 +81,10 @@ class Kept(NamedTuple):
         """Processor time of the agent and all it started, so far; 0 when the keeper is gone."""
         return self.keeper.cpu_seconds()
 
+    def memory_mb(self) -> int:
+        """Memory of the agent and all it started, now; 0 when the keeper is gone."""
+        return self.keeper.memory_mb()
+
     def size(self) -> int:
         """How many bytes of output there are."""
         try:

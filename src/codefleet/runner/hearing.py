@@ -41,6 +41,7 @@ class Heard:
     model: str | None = None
     said: str = ""
     calls: int = 0
+    began: bool = False
     filled: Filled | None = None
     end: End | None = None
     _added: Usage = field(default_factory=Usage)
@@ -64,6 +65,7 @@ class Heard:
 
     def take(self, signal: Signal) -> None:
         """Fold one signal in; the last word of an agent is what counts."""
+        self.began = True
         match signal:
             case Started(session, model):
                 self.session, self.model = session or self.session, model or self.model

@@ -8,6 +8,7 @@ from codefleet.domain.liveness import Patience, Pulse, is_busy, window
 from codefleet.runner.custody import Kept
 
 PULSE_S = 1.0
+MEMORY_EVERY = 3  # a look at memory costs several times as much as the rest
 
 
 class Heartbeat:
@@ -23,6 +24,7 @@ class Heartbeat:
         self._every = min(PULSE_S, patience.quiet)
         self._newest = 0.0
         self._spoke = False
+        self._looks = 0
 
     def output(self) -> None:
         """The agent printed something that means something; bytes alone prove nothing."""
@@ -36,6 +38,11 @@ class Heartbeat:
             return False
         self._felt = now
         return True
+
+    def memory_mb(self, known: int) -> int:
+        """The most memory that was seen so far, where `known` was the most before."""
+        self._looks += 1
+        return known if self._looks % MEMORY_EVERY != 1 else max(known, self.kept.memory_mb())
 
     def read(self, tool_running: bool) -> Pulse:
         now = time.monotonic()

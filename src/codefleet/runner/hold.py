@@ -45,6 +45,10 @@ class Hold:
                 self.lost.set()
                 raise
 
+    def remember(self, **changes: Any) -> None:
+        """Know something that can wait until the next note to be written down."""
+        self.run = self.run.evolve(**changes)
+
     async def tell(self, kind: str, text: str = "", **data: Any) -> None:
         """Append one event about this run."""
         now = await self.fleet.store.now()

@@ -149,6 +149,7 @@ class Listener:
         """Stop an agent that overran its time, money or context, or shows no sign of life."""
         if not self._pulse.due():
             return
+        self.hold.remember(memory_mb=self._pulse.memory_mb(self.hold.run.memory_mb))
         now = await self.hold.fleet.store.now()
         limit = self.task.timeout_s or self.settings.timeout_s
         if (now - self.hold.run.started_at).total_seconds() > limit:

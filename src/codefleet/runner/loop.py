@@ -13,6 +13,7 @@ from codefleet.domain.model import Run, Runner, State, Task
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery
 from codefleet.runner import rests
+from codefleet.runner.admission import Admission
 from codefleet.runner.attempt import Attempt
 from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
@@ -25,6 +26,7 @@ from codefleet.runner.verdict import Cause
 
 LONGEST_WAIT_S = 5.0
 LANDING_WAIT_S = 0.5
+ROOM_WAIT_S = 0.25
 STORE_PAUSE_S = 1.0
 NEWS = (
     *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
@@ -55,6 +57,9 @@ class Loop:
         self._wake = asyncio.Event()
         self._stopping = False
         self._seen = 0
+        self._admission = Admission(desk.fleet)
+        self._waits = ""
+        self._one_at_a_time = asyncio.Lock()
 
     def stop(self, *, firm: bool = False) -> None:
         """Take no more work and stop the agents: gently, or with `firm` at once."""
@@ -107,12 +112,14 @@ class Loop:
         assert self.me
         names = [*self._attempts, *(seat for seat in self.me.seats if seat not in self._attempts)]
         if len(self.me.seats) != max(self.agents, len(self._attempts)):
-            self.me = await self.fleet.reseat(self.me, names[: self.agents], self.agents)
+            async with self._one_at_a_time:
+                self.me = await self.fleet.reseat(self.me, names[: self.agents], self.agents)
 
     async def _fill(self) -> None:
         """Give every free seat the most urgent task that may start."""
         assert self.me
         free = [name for name in self.me.seats if name not in self._attempts][: self._room()]
+        free = free[: await self._admitted(len(free))]
         if free and not self._stopping:
             seats = [Seat(name, self.me.id, self.host, self.default) for name in free]
             resting = await self.fleet.rests()
@@ -123,6 +130,21 @@ class Loop:
             )
             for claim in await self.fleet.claim(seats, want):
                 await self._drive(claim.task, claim.run)
+
+    async def _admitted(self, free: int) -> int:
+        """How many seats this machine lets us fill; what it lacks is told to all."""
+        if not free:
+            return 0
+        count, waits = await self._admission.seats(free, self._attempts.values(), self.default)
+        waited, self._waits = self._waits, waits
+        if bool(waits) != bool(waited):
+            await self._show_life()
+        return count
+
+    async def _show_life(self) -> None:
+        async with self._one_at_a_time:
+            assert self.me
+            self.me = await self.fleet.beat(self.me.evolve(waits=self._waits))
 
     def _room(self) -> int:
         return max(0, self.agents - len(self._attempts))
@@ -243,6 +265,7 @@ class Loop:
     async def _patience(self) -> float:
         """How long nothing can happen by itself."""
         longest = LANDING_WAIT_S if self.landing.waits else LONGEST_WAIT_S
+        longest = ROOM_WAIT_S if self._waits and self._room() else longest
         now = await self.fleet.store.now()
         due = (await self.fleet.store.next_start(), await rests.next_end(self.fleet))
         return min([longest, *(_seconds_until(each, now) for each in due if self._room())])
@@ -263,7 +286,7 @@ class Loop:
         while True:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
             with suppress(StoreTrouble):
-                self.me = await self.fleet.beat(self.me)
+                await self._show_life()
 
     async def _patrol(self) -> None:
         """Look for collisions between the agents at work."""

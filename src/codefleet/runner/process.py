@@ -56,6 +56,12 @@ class Process(NamedTuple):
             return 0.0
         return sum(map(_cpu_seconds, (self.pid, *descendants(self.pid))))
 
+    def memory_mb(self) -> int:
+        """Memory of it and all that descends from it, now; pages that several share count once."""
+        if not self.is_alive:
+            return 0
+        return sum(map(_memory, (self.pid, *descendants(self.pid)))) >> 10
+
     @contextmanager
     def descriptor(self) -> Iterator[int]:
         """A file descriptor that stands for it; ProcessLookupError when it is gone."""
@@ -127,3 +133,12 @@ def _cpu_seconds(pid: int) -> float:
     except OSError:
         return 0.0
     return sum(map(int, fields[11:15])) / TICKS_PER_S
+
+
+def _memory(pid: int) -> int:
+    """Memory of one process in KB, with its share of what it shares."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:  # it ended, or belongs to another user
+        return 0
+    return next((int(line.split()[1]) for line in text.splitlines() if line[:4] == "Pss:"), 0)

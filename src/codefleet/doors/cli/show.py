@@ -24,6 +24,8 @@ COLOURS = {
     "cancelled": "bright_black",
     "offline": "red",
 }
+MEMORY = 6
+HUNGRY_MB = 100
 WAITING = {Why.PAUSED: "paused", Why.NEEDS: "blocked", Why.HELD_UP: "blocked", Why.SEAT: "ready"}
 
 
@@ -91,20 +93,28 @@ def event(it: Event) -> None:
 
 
 def runs(them: Sequence[Run]) -> str:
-    """A table of attempts."""
-    rows = [
-        (
-            str(run.number),
-            run.agent,
-            run.coder,
-            state("running") if run.is_live else str(run.outcome),
-            taken(run),
-            usage(run.usage),
-            brief(f"{run.reason}: {run.note}" if run.reason else run.note or run.said),
-        )
-        for run in them
-    ]
-    return table(("RUN", "AGENT", "CODER", "OUTCOME", "TOOK", "COST", "NOTE"), rows, stretch=(6,))
+    """A table of attempts; their memory is shown once one of them took enough to matter."""
+    headings = ("RUN", "AGENT", "CODER", "OUTCOME", "TOOK", "COST", "MEMORY", "NOTE")
+    shown = [n for n in range(len(headings)) if n != MEMORY or any(map(_is_hungry, them))]
+    rows = [tuple(_run(run)[n] for n in shown) for run in them]
+    return table([headings[n] for n in shown], rows, stretch=(len(shown) - 1,))
+
+
+def _run(run: Run) -> tuple[str, ...]:
+    return (
+        str(run.number),
+        run.agent,
+        run.coder,
+        state("running") if run.is_live else str(run.outcome),
+        taken(run),
+        usage(run.usage),
+        f"{run.memory_mb:,} MB" if run.memory_mb else "-",
+        brief(f"{run.reason}: {run.note}" if run.reason else run.note or run.said),
+    )
+
+
+def _is_hungry(run: Run) -> bool:
+    return run.memory_mb >= HUNGRY_MB
 
 
 def taken(run: Run) -> str:
