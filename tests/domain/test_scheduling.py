@@ -169,6 +169,14 @@ def test_a_task_whose_need_broke_is_held_up_by_it_and_not_by_those_still_under_w
     )
 
 
+def test_a_task_whose_account_rests_says_so_unless_something_else_holds_it_anyway() -> None:
+    told = "claude rests until 14:05:00 UTC (its limit is reached)"
+    assert hold(a_task(), now=NOON, busy=[], resting=told) == Hold(Why.ACCOUNT, told)
+    paused = hold(a_task(paused=True), now=NOON, busy=[], resting=told)
+    assert paused is not None
+    assert paused.why is Why.PAUSED
+
+
 def test_a_resting_task_says_until_when_and_why() -> None:
     resting = a_task(not_before=LATER, reason=Reason.RATE_LIMIT)
     held = hold(resting, now=NOON, busy=[])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from codefleet.domain.model import Outcome, Reason, State, Task
 from codefleet.fleet import Fleet
-from codefleet.runner.loop import Loop
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -34,9 +33,9 @@ def command(fleet: Fleet, program: str) -> None:
     (fleet.home / "fleet.toml").write_text(f"[coders.command]\nargv = {argv}\n")
 
 
-def impatient(crew: Crew, *, tool_s: float = 60.0, until_idle: bool = True) -> Loop:
-    """A runner that has seen enough after half a second of silence."""
-    return crew.loop(until_idle=until_idle, quiet_s=0.2, stuck_s=0.5, tool_s=tool_s, grace_s=1.0)
+async def impatiently(crew: Crew, *, tool_s: float = 60.0) -> None:
+    """Work as a runner that has seen enough after half a second of silence."""
+    await crew.work(quiet_s=0.2, stuck_s=0.5, tool_s=tool_s, grace_s=1.0)
 
 
 async def told(fleet: Fleet, task: Task, kind: str) -> list[str]:
@@ -47,7 +46,7 @@ async def test_a_frozen_agent_is_started_again_twice_and_then_fails_with_the_rea
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:
     task = await add("Frozen", "write a.txt a", "hang", max_attempts=1)
-    await impatient(crew).run()
+    await impatiently(crew)
     runs = await fleet.runs_of(task.id)
     assert [run.outcome for run in runs] == [*[Outcome.RELEASED] * 2, Outcome.FAILED]
     assert {(run.reason, run.session, run.worktree) for run in runs} == {
@@ -65,7 +64,7 @@ async def test_a_restarted_agent_goes_on_where_it_stood(
 ) -> None:
     hang_once = "[ -e began ] || { touch began; kill -STOP $PPID; }"
     task = await add("Stops once", "append a.txt a", f"shell {hang_once}", "append b.txt b")
-    await impatient(crew, tool_s=0.5).run()
+    await impatiently(crew, tool_s=0.5)
     first, second = await fleet.runs_of(task.id)
     assert (first.outcome, first.reason) == (Outcome.RELEASED, Reason.STUCK)
     assert second.session == first.session
@@ -78,7 +77,7 @@ async def test_an_agent_that_pays_no_heed_to_the_interrupt_is_killed_after_its_g
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:
     task = await add("Deaf", "ignore SIGTERM", "hang")
-    await impatient(crew).run()
+    await impatiently(crew)
     assert (await fleet.get(task.id)).reason is Reason.STUCK
 
 
@@ -87,7 +86,7 @@ async def test_lines_that_only_keep_a_connection_alive_are_no_sign_of_life(
 ) -> None:
     command(fleet, KEEP_ALIVE)
     task = await add("Stalled", coder="command")
-    await impatient(crew).run()
+    await impatiently(crew)
     failed = await fleet.get(task.id)
     assert (failed.state, failed.reason) == (State.FAILED, Reason.STUCK)
     assert "no output for" in failed.note
@@ -98,7 +97,7 @@ async def test_a_silent_agent_whose_child_is_at_work_is_left_alone(
 ) -> None:
     command(fleet, SILENT_CHILD)
     task = await add("Quiet", coder="command")
-    await impatient(crew).run()
+    await impatiently(crew)
     [run] = await fleet.runs_of(task.id)
     assert run.outcome is Outcome.SUBMITTED
     assert await told(fleet, task, "run.quiet")
@@ -120,7 +119,7 @@ async def test_a_tool_that_waits_in_silence_is_left_alone(
             gate.touch()
         return (await fleet.get(task.id)).state is State.COMPLETED
 
-    await crew.until(impatient(crew, until_idle=False), done)
+    await crew.until(crew.loop(quiet_s=0.2, stuck_s=0.5), done)
     assert await told(fleet, task, "run.stopping") == []
 
 
@@ -128,5 +127,5 @@ async def test_an_agent_in_an_endless_loop_is_ended_by_the_clock(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:
     task = await add("Spins", "spin", max_attempts=1, timeout_s=3)
-    await impatient(crew).run()
+    await impatiently(crew)
     assert (await fleet.get(task.id)).reason is Reason.TIMEOUT

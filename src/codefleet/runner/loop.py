@@ -265,10 +265,12 @@ class Loop:
     async def _patience(self) -> float:
         """How long nothing can happen by itself."""
         longest = LANDING_WAIT_S if self.landing.waits else LONGEST_WAIT_S
-        longest = ROOM_WAIT_S if self._waits and self._room() else longest
+        longest = ROOM_WAIT_S if self._waits else longest
+        if not self._room():
+            return longest
         now = await self.fleet.store.now()
         due = (await self.fleet.store.next_start(), await rests.next_end(self.fleet))
-        return min([longest, *(_seconds_until(each, now) for each in due if self._room())])
+        return min(longest, *(_seconds_until(each, now) for each in due))
 
     async def _is_idle(self) -> bool:
         """Is there nothing left that goes on by itself? What waits to land for a human does not."""
