@@ -4,8 +4,6 @@ import os
 import time
 from collections.abc import Collection, Sequence
 
-import psutil
-
 from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.admission import (
     RECENT_RUNS,
@@ -21,6 +19,7 @@ from codefleet.domain.model import Run
 from codefleet.fleet import Fleet
 from codefleet.ports import Abilities, TaskQuery
 from codefleet.runner.attempt import Attempt
+from codefleet.runner.limits import memory_left
 
 LEARN_EVERY_S = 60.0
 ENDS = ("run.ended", "run.failed", "task.released")
@@ -47,7 +46,7 @@ class Admission:
                 Working(each.run.memory_mb, self._need(each.run.coder), each.is_starting)
                 for each in attempts
             ],
-            Machine(psutil.virtual_memory().available >> 20, len(os.sched_getaffinity(0))),
+            Machine(int(memory_left()) >> 20, len(os.sched_getaffinity(0))),
             self._fleet.config.memory_reserve_mb,
         )
         return admitted if ready else Admitted(admitted.seats)
