@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pytest
 
+from codefleet.coders.acp import coder as acp
 from codefleet.coders.claude import coder as claude
 from codefleet.coders.codex import coder as codex
 from codefleet.coders.command import coder as command
@@ -18,12 +19,14 @@ from codefleet.testing.conformance import CoderConformance
 TRANSCRIPTS = Path(__file__).with_name("transcripts")
 PROTOCOL = """\
 {"type": "started", "session": "s1", "model": "small"}
-{"type": "said", "text": "Hello"}
+{"type": "said", "text": "Hello", "more": true}
 {"type": "tool", "name": "shell", "detail": "ls", "done": false}
 {"type": "file", "path": "a.txt"}
 {"type": "usage", "input_tokens": 10, "output_tokens": 2, "cached_tokens": 1, "cost_usd": 0.5}
+{"type": "context", "used": 12, "size": 100}
 {"type": "limit", "text": "later", "resets_at": "2026-01-01T00:00:00Z"}
 {"type": "asks", "text": "Which?", "options": ["this", "that"]}
+{"type": "wants", "request": "1", "tool": "shell", "detail": "ls", "input": "{}"}
 {"type": "broke", "text": "no key", "reason": "auth"}
 {"type": "finished", "text": "Done", "no_changes": false}
 """
@@ -49,6 +52,12 @@ class TestCommand(CoderConformance):
     coder = command
     transcript = PROTOCOL
     options: ClassVar[Mapping[str, object]] = {"argv": ["agent", "--session={session}"]}
+
+
+class TestAcp(CoderConformance):
+    coder = acp
+    transcript = PROTOCOL
+    options: ClassVar[Mapping[str, object]] = {"argv": ["agent", "--acp"]}
 
 
 class TestClaude(CoderConformance):

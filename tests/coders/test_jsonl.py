@@ -22,6 +22,7 @@ from codefleet.ports import (
     Tool,
     Touched,
     Used,
+    Wants,
 )
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -30,6 +31,7 @@ KNOWN: list[tuple[dict[str, Any], Signal]] = [
     ({"type": "started"}, Started()),
     ({"type": "started", "session": "s", "model": "m"}, Started("s", "m")),
     ({"type": "said", "text": "Hello"}, Said("Hello")),
+    ({"type": "said", "text": "Hello", "more": True}, Said("Hello", more=True)),
     ({"type": "tool", "name": "shell"}, Tool("shell")),
     ({"type": "tool", "name": "shell", "detail": "ls", "done": True}, Tool("shell", "ls", True)),
     ({"type": "file", "path": "src/a.py"}, Touched("src/a.py")),
@@ -41,12 +43,18 @@ KNOWN: list[tuple[dict[str, Any], Signal]] = [
     ({"type": "usage", "cached_tokens": 7}, Used(Usage(cached_tokens=7))),
     ({"type": "context", "used": 90}, Filled(90)),
     ({"type": "context", "used": 90, "size": 100}, Filled(90, 100)),
+    ({"type": "usage", "cost_usd": 2, "in_all": True}, Used(Usage(cost_usd=2.0), in_all=True)),
     ({"type": "limit", "text": "later"}, Limited("later")),
     ({"type": "limit", "resets_at": NOON.timestamp()}, Limited("", NOON)),
     ({"type": "limit", "resets_at": "2026-01-02T13:00:00+01:00"}, Limited("", NOON)),
     ({"type": "limit", "resets_at": "2026-01-02T12:00:00"}, Limited("", NOON)),
     ({"type": "asks", "text": "Which?"}, Asks("Which?")),
     ({"type": "asks", "text": "Which?", "options": ["a", "b"]}, Asks("Which?", ("a", "b"))),
+    ({"type": "wants", "request": "1", "tool": "sh"}, Wants("1", "sh")),
+    (
+        {"type": "wants", "request": "1", "tool": "sh", "detail": "ls", "input": '{"a": 1}'},
+        Wants("1", "sh", "ls", '{"a": 1}'),
+    ),
     ({"type": "finished"}, Finished()),
     ({"type": "finished", "text": "ok", "no_changes": True}, Finished("ok", True)),
     ({"type": "broke", "text": "no login", "reason": "auth"}, Broke("no login", "auth")),

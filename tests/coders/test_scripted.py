@@ -36,7 +36,7 @@ DONE = Finished("The script is done.")
 
 
 def said(prompt: str) -> str:
-    return json.dumps({"type": "prompt", "text": prompt}) + "\n"
+    return json.dumps({"type": "say", "id": "prompt", "text": prompt}) + "\n"
 
 
 class Played(NamedTuple):

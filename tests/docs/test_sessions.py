@@ -25,7 +25,8 @@ def test_the_pages_that_promise_a_session_have_one() -> None:
     promised = {"README.md", "docs/tutorial.md"} | {
         f"docs/how-to/{page}.md"
         for page in (
-            *("landing-modes", "permissions", "recover", "use-as-a-library", "write-a-script"),
+            *("landing-modes", "permissions", "recover", "use-an-acp-agent"),
+            *("use-as-a-library", "write-a-script"),
         )
     }
     assert {name(page) for page in WITH_SESSIONS} == promised

@@ -14,7 +14,11 @@ from tests.docs.pages import ROOT
 
 SOURCE = ROOT / "src"
 WALK = ROOT / "docs" / "explanation" / "the-walk.md"
-PROGRAMS = {"codefleet.runner.keeper", "codefleet.coders.scripted_agent"}
+PROGRAMS = {
+    "codefleet.runner.keeper",
+    "codefleet.coders.scripted_agent",
+    "codefleet.coders.acp.bridge",
+}
 """Started as programs of their own, by the path of their file."""
 LIBRARY = {"codefleet", "codefleet.wiring", "codefleet.testing.conformance"}
 """Imported by programs of users."""

@@ -79,9 +79,8 @@ async def assert_all_was_said_once(fleet: Fleet, repo: SampleRepo, task: Task, n
     assert repo.read("main", f"heard-{number}.txt").splitlines() == heard
     said = (Places(fleet.home).run(run) / "input.jsonl").read_text().splitlines()
     assert Counter(json.loads(line)["type"] for line in said) == {
-        "prompt": 1,
-        "permission": 2 * MESSAGES,
-        "message": MESSAGES,
+        "say": 1 + MESSAGES,
+        "permit": 2 * MESSAGES,
     }
     told = await fleet.store.events(task=task.id, kinds=["run.permission", "message.delivered"])
     kinds = Counter(event.data.get("verdict", event.kind) for event in told)

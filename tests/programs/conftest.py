@@ -17,7 +17,7 @@ from codefleet.wiring import open_fleet
 from tests.faults.conftest import agents_alive
 from tests.gitrepo import SampleRepo, make_repo
 from tests.programs.install import INSTALL_WITHIN_S, NotInstallable
-from tests.programs.setups import Options, options
+from tests.programs.setups import Options, options, over_acp
 from tests.stories.conftest import BOUND_S, Crew
 
 FIRST_TIME_S = INSTALL_WITHIN_S + 120
@@ -43,7 +43,10 @@ class Station:
 
     bound_s = BOUND_S
 
-    def __init__(self, name: str, fleet: Fleet, server: ModelServer, given: Options) -> None:
+    def __init__(
+        self, name: str, coder: str, fleet: Fleet, server: ModelServer, given: Options
+    ) -> None:
+        self.coder = coder
         self.name, self.fleet, self.home, self.server = name, fleet, fleet.home, server
         self.crew = Crew(fleet)
         self.scratch = Path(given["env"]["TMPDIR"])
@@ -55,7 +58,8 @@ class Station:
         more = more or {}
         env = {**self._given["env"], **more.get("env", {})}
         self._given = {**self._given, **more, "env": env}
-        settings = {**SETTINGS, **others, "coder": self.name, "coders": {self.name: self._given}}
+        chosen = {"coder": self.coder, "coders": {self.coder: self._given}}
+        settings = {**SETTINGS, **others, **chosen}
         (self.home / "fleet.toml").write_text(tomlkit.dumps(settings))
 
     async def add(self, title: str, *scripts: list[dict[str, object]], **fields: object) -> Task:
@@ -96,9 +100,12 @@ async def station(
     """The station of the program that the test's class names."""
     name: str = request.cls.program
     given = installed(name, server.url, tmp_path / "program")
+    coder = name
+    if request.cls.acp:
+        coder, given = "acp", over_acp(given, request.cls.acp)
     async with open_fleet(tmp_path / "home", create=True) as fleet:
         await register(fleet, repo.path)
-        station = Station(name, fleet, server, given)
+        station = Station(name, coder, fleet, server, given)
         yield station
         for process in agents_alive(station.home):
             process.kill()

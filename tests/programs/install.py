@@ -46,6 +46,7 @@ PINS = {
         "@openai/codex-linux-{machine}/vendor/{cpu}-unknown-linux-musl/bin/codex",
     ),
     "gemini": Pin("@google/gemini-cli", "0.61.0", ".bin/gemini"),
+    "opencode": Pin("opencode-ai", "1.18.33", "opencode-linux-{machine}/bin/opencode"),
 }
 
 

@@ -1,7 +1,7 @@
 """How each real program is set up to talk to the scripted model server, and to nobody else."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +76,41 @@ def gemini(url: str, folder: Path) -> Options:
     return {"env": {**_own_home(folder), **variables}}
 
 
+def opencode(url: str, folder: Path) -> Options:
+    settings = folder / ".config" / "opencode" / "opencode.json"
+    settings.parent.mkdir(parents=True)
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "scripted"},
+        "models": {
+            "m1": {"limit": {"context": 200_000, "output": 8000}, "cost": {"input": 1, "output": 2}}
+        },
+    }
+    chosen = {"model": "scripted/m1", "small_model": "scripted/m1"}
+    asking = {"permission": {"edit": "ask", "bash": "ask"}}  # it asks nobody unless it is told to
+    settings.write_text(json.dumps({**chosen, **asking, "provider": {"scripted": provider}}))
+    quiet = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
+    variables = {f"OPENCODE_DISABLE_{name}": "1" for name in quiet}
+    return {"env": {**_own_home(folder), **variables}}
+
+
 SETUPS: Mapping[str, Callable[[str, Path], Options]] = {
     "claude": claude,
     "codex": codex,
     "gemini": gemini,
+    "opencode": opencode,
 }
 
 
 def options(name: str, url: str, folder: Path) -> Options:
     """The options of a coder whose program lives in this folder and asks the server at this URL."""
     return {"program": str(program(name)), **SETUPS[name](url, folder)}
+
+
+def over_acp(given: Options, arguments: Sequence[str]) -> Options:
+    """The options of the coder `acp` for a program that speaks ACP with these arguments."""
+    rest = {name: value for name, value in given.items() if name != "program"}
+    return {"argv": [given["program"], *arguments], **rest}
 
 
 def _own_home(folder: Path) -> dict[str, str]:

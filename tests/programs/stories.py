@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,10 +23,12 @@ PIECES: list[dict[str, object]] = [
 ]
 
 
-class ProgramStories:
+class WorkStories:
     """What holds for all programs; the test class of each names its `program`."""
 
     program: ClassVar[str]
+    acp: ClassVar[Sequence[str]] = ()
+    """Arguments with which it speaks ACP. Where there are some, the coder `acp` drives it."""
     unfenced: ClassVar[Options] = {}
     """Options under which its tools are processes like any other, in no sandbox of its own."""
 
@@ -58,12 +61,6 @@ class ProgramStories:
         assert (done.state, done.attempts) == (State.COMPLETED, 0), run.note
         assert run.said == ALL_OF_IT
 
-    async def test_tokens_are_booked(self, station: Station) -> None:
-        task = await station.add("Add tax", PIECES)
-        await station.crew.work()
-        [run] = await station.runs(task)
-        assert (run.usage.input_tokens, run.usage.output_tokens) == (400, 80)
-
     @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGKILL"])
     async def test_a_program_killed_in_a_tool_is_followed_by_a_run_that_lands(
         self, station: Station, repo: SampleRepo, how: str
@@ -86,21 +83,6 @@ class ProgramStories:
         assert repo.read("main", "first.txt") == "1\n"
         assert repo.read("main", "made.txt") == "done\n"
         assert station.left_behind() == []
-
-    async def test_a_rate_limit_is_waited_out_in_the_same_session(
-        self, station: Station, repo: SampleRepo
-    ) -> None:
-        task = await station.add(
-            "Make it",
-            [{"write": ["made.txt", "one\n"]}, {"error": 429}],
-            [{"sh": "sed -i s/one/two/ made.txt"}, {"text": "Now it is made."}],
-        )
-        loop = station.crew.loop(until_idle=True)
-        working = asyncio.create_task(loop.run())
-        await self.assert_waits(station, task, Reason.RATE_LIMIT)
-        await asyncio.wait_for(working, station.bound_s)
-        await self.assert_resumed(station, task)
-        assert repo.read("main", "made.txt") == "two\n"
 
     async def test_what_a_tool_leaves_running_is_ended(
         self, station: Station, repo: SampleRepo
@@ -126,21 +108,7 @@ class ProgramStories:
         [item] = await station.fleet.inbox()
         assert item.kind == "account"
         assert item.text.startswith(f"{item.id} is logged out: log in")
-        assert (await station.fleet.wake(self.program)).account == item.id
-
-    async def test_trouble_at_the_server_is_followed_by_a_run_that_lands(
-        self, station: Station, repo: SampleRepo
-    ) -> None:
-        trouble = {"error": {"status": 500, "times": 1}}
-        task = await station.add("Make it", [{**trouble, "write": ["made.txt", "1\n"]}])
-        await station.crew.work()
-        troubled, *_, last = await station.runs(task)
-        assert (troubled.reason, last.outcome) == (Reason.CRASHED, Outcome.SUBMITTED)
-        assert repo.read("main", "made.txt") == "1\n"
-
-    async def test_a_dead_server_is_a_crash(self, station: Station) -> None:
-        station.server.close()
-        assert await self.failure(station) is Reason.CRASHED
+        assert (await station.fleet.wake(station.coder)).account == item.id
 
     async def ended(self, station: Station, *steps: dict[str, object]) -> Run:
         """The first run of a task with these steps, once it ended, whatever follows from that."""
@@ -187,3 +155,42 @@ class ProgramStories:
         failed = await station.task(task)
         assert failed.state is State.FAILED
         return failed.reason
+
+
+class ProgramStories(WorkStories):
+    """And for those that count all tokens, and give up at once when their provider refuses."""
+
+    async def test_tokens_are_booked(self, station: Station) -> None:
+        task = await station.add("Add tax", PIECES)
+        await station.crew.work()
+        [run] = await station.runs(task)
+        assert (run.usage.input_tokens, run.usage.output_tokens) == (400, 80)
+
+    async def test_a_rate_limit_is_waited_out_in_the_same_session(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        task = await station.add(
+            "Make it",
+            [{"write": ["made.txt", "one\n"]}, {"error": 429}],
+            [{"sh": "sed -i s/one/two/ made.txt"}, {"text": "Now it is made."}],
+        )
+        loop = station.crew.loop(until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await self.assert_waits(station, task, Reason.RATE_LIMIT)
+        await asyncio.wait_for(working, station.bound_s)
+        await self.assert_resumed(station, task)
+        assert repo.read("main", "made.txt") == "two\n"
+
+    async def test_trouble_at_the_server_is_followed_by_a_run_that_lands(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        trouble = {"error": {"status": 500, "times": 1}}
+        task = await station.add("Make it", [{**trouble, "write": ["made.txt", "1\n"]}])
+        await station.crew.work()
+        troubled, *_, last = await station.runs(task)
+        assert (troubled.reason, last.outcome) == (Reason.CRASHED, Outcome.SUBMITTED)
+        assert repo.read("main", "made.txt") == "1\n"
+
+    async def test_a_dead_server_is_a_crash(self, station: Station) -> None:
+        station.server.close()
+        assert await self.failure(station) is Reason.CRASHED

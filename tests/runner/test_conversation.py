@@ -70,7 +70,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
 
 
 def permission(*, allowed: bool, why: str = "") -> dict[str, object]:
-    return {"type": "permission", "request": "w1", "allowed": allowed, "why": why}
+    return {"type": "permit", "request": "w1", "allowed": allowed, "why": why}
 
 
 async def test_a_decision_that_was_only_written_down_is_carried_out_by_the_next_runner(

@@ -6,15 +6,26 @@ the others may be left out. Lines of another type, and other fields, mean nothin
 | type       | fields                                                       | tells                |
 |------------|--------------------------------------------------------------|----------------------|
 | `started`  | `session`, `model`                                           | what to resume later |
-| `said`     | `text`*                                                      | words for the log    |
+| `said`     | `text`*, `more` (it goes on where the last one ended)        | words for the log    |
 | `tool`     | `name`*, `detail`, `done`                                    | a call starts, ends  |
 | `file`     | `path`*                                                      | a file was touched   |
 | `usage`    | `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd` | used since last time |
+|            | `in_all` (used by the whole session so far)                  |                      |
 | `context`  | `used`*, `size` (in tokens)                                  | how full its mind is |
 | `limit`    | `text`, `resets_at` (ISO 8601 or Unix seconds)               | no more work until   |
 | `asks`     | `text`*, `options`                                           | a human must answer  |
+| `wants`    | `request`*, `tool`*, `detail`, `input`                       | may I use this tool? |
 | `finished` | `text`, `no_changes`                                         | all is done, it says |
 | `broke`    | `text`, `reason` (one of the fleet's failure reasons)        | it cannot go on      |
+
+A program that listens while it runs gets lines of the same kind on its standard input, the prompt
+as the first of them. A line that it knows already, by its id, it takes no second time. After each
+turn it says `finished` and waits for more words; at the end of its input it ends.
+
+| type       | fields                         | tells                                              |
+|------------|--------------------------------|----------------------------------------------------|
+| `say`      | `id`*, `text`*                 | words for the agent: for a turn of their own       |
+| `permit`   | `request`*, `allowed`*, `why`  | the answer to `wants`                              |
 """
 
 import json
@@ -36,6 +47,7 @@ from codefleet.ports import (
     Tool,
     Touched,
     Used,
+    Wants,
 )
 
 MOST = 10**15  # nobody uses more; a larger number is noise
@@ -94,13 +106,24 @@ def moment(value: object) -> datetime | None:
     return None
 
 
+def say(id: str, text: str) -> str:
+    """The line that brings words to a program that listens."""
+    return json.dumps({"type": "say", "id": id, "text": text})
+
+
+def permit(request: str, *, allowed: bool, why: str = "") -> str:
+    """The line that answers a `wants`."""
+    answer = {"type": "permit", "request": request, "allowed": allowed, "why": why}
+    return json.dumps(answer)
+
+
 def _started(fields: Fields) -> Signal:
     return Started(text(fields.get("session")) or None, text(fields.get("model")) or None)
 
 
 def _said(fields: Fields) -> Signal | None:
     words = text(fields.get("text"))
-    return Said(words) if words else None
+    return Said(words, fields.get("more") is True) if words else None
 
 
 def _tool(fields: Fields) -> Signal | None:
@@ -120,7 +143,8 @@ def _usage(fields: Fields) -> Signal:
             output_tokens=int(amount(fields.get("output_tokens"))),
             cached_tokens=int(amount(fields.get("cached_tokens"))),
             cost_usd=float(amount(fields.get("cost_usd"))),
-        )
+        ),
+        in_all=fields.get("in_all") is True,
     )
 
 
@@ -137,6 +161,12 @@ def _asks(fields: Fields) -> Signal | None:
     question, options = text(fields.get("text")), fields.get("options")
     listed = options if isinstance(options, list) else []
     return Asks(question, tuple(filter(None, map(text, listed)))) if question else None
+
+
+def _wants(fields: Fields) -> Signal | None:
+    request, tool = text(fields.get("request")), text(fields.get("tool"))
+    given = text(fields.get("input")) or "{}"
+    return Wants(request, tool, text(fields.get("detail")), given) if request and tool else None
 
 
 def _finished(fields: Fields) -> Signal:
@@ -158,6 +188,7 @@ READERS: Mapping[str, Callable[[Fields], Signal | None]] = {
     "context": _context,
     "limit": _limit,
     "asks": _asks,
+    "wants": _wants,
     "finished": _finished,
     "broke": _broke,
 }

@@ -60,7 +60,6 @@ class Opencode:
         resume_after_crash=True,
         reports_cost=True,
         says_when_done=True,
-        verified=False,
         memory_mb=600,
     )
 

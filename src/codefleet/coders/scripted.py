@@ -4,13 +4,11 @@ It needs no key and no network, so it is the demo's agent, the tests' agent, and
 workflow before paying for it. `scripted_agent.py` is the program and explains the script.
 """
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from codefleet.coders import jsonl
-from codefleet.coders.jsonl import parsed, text
 from codefleet.ports import Abilities, Assignment, Signal, Start, Wants
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
@@ -35,27 +33,19 @@ class Scripted:
             f"--notes={notes}",
             f"--resume={'yes' if assignment.resume else 'no'}",
         ]
-        return Start(argv=argv, stdin=_line("prompt", text=assignment.prompt), listens=True)
+        return Start(argv=argv, stdin=jsonl.say("prompt", assignment.prompt), listens=True)
 
     def read(self, line: str) -> Iterator[Signal]:
-        match parsed(line):
-            case {"type": "wants", "request": str(request), "tool": str(tool), **more}:
-                yield Wants(text(request), text(tool), text(more.get("detail")))
-            case _:
-                yield from jsonl.read(line)
+        return jsonl.read(line)
 
     def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
         return iter(())
 
     def say(self, id: str, text: str) -> str:
-        return _line("message", id=id, text=text)
+        return jsonl.say(id, text)
 
     def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
-        return _line("permission", request=wants.request, allowed=allowed, why=why)
-
-
-def _line(kind: str, **fields: object) -> str:
-    return json.dumps({"type": kind, **fields})
+        return jsonl.permit(wants.request, allowed=allowed, why=why)
 
 
 coder = Scripted()

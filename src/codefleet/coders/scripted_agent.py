@@ -74,7 +74,7 @@ REQUESTS = count(1)
 def main() -> None:
     """Follow the script on standard input from where the session stands."""
     flags = dict(flag.removeprefix("--").split("=", 1) for flag in sys.argv[1:])
-    prompt = str(hear("prompt").get("text", ""))
+    prompt = str(hear("say").get("text", ""))
     notes = Notes(Path(flags["notes"]), attempt=int(flags["attempt"]))
     tell("started", session=flags["session"], model="script")
     if flags["resume"] == "yes":
@@ -153,7 +153,7 @@ def hear(kind: str) -> dict[str, Any]:
 
 def message() -> str | None:
     """The next words of a human; None when no more are coming."""
-    word = hear("message")
+    word = hear("say")
     *_, said = [word.get("text"), *map("\n".join, blocks(word.get("text", ""), "message"))]
     return said
 
@@ -161,7 +161,7 @@ def message() -> str | None:
 def want(name: str, *given: str) -> None:
     request = f"want-{next(REQUESTS)}"
     tell("wants", request=request, tool=name, detail=given[0] if given else "")
-    word = hear("permission")
+    word = hear("permit")
     if word.get("allowed"):
         STEPS[name](*given)
     else:

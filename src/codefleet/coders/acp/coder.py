@@ -1,0 +1,95 @@
+"""The acp coder: starts the bridge to an ACP agent, and reads what it prints.
+
+    [coders.acp]
+    argv = ["gemini", "--acp"]              # the agent
+    env = { GEMINI_API_KEY = "..." }        # added to its environment
+    mode = "yolo"                           # one of the agent's own modes
+    auth = "gemini-api-key"                 # how to log in, where the agent wants to be told
+
+    [coders.acp.agents.opencode]            # another agent, with the same four options
+    argv = ["opencode", "acp"]
+
+A task's model is one of the agent's own. Where it begins with the name of an agent, that one does
+the task: `opencode`, or `opencode/anthropic/claude-sonnet-5` for one of its models.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from codefleet.coders import jsonl
+from codefleet.coders.options import Options, flag
+from codefleet.domain.errors import BadConfig
+from codefleet.ports import Abilities, Assignment, Signal, Start, Wants
+
+PROGRAM = Path(__file__).with_name("bridge.py")
+PROMPT = "prompt"
+"""The id of the first words, among those that are said later."""
+LIBRARY = "acp"
+INSTALL = "pip install agent-client-protocol"
+EXAMPLE = 'for example: fleet config set coders.acp.argv \'["gemini", "--acp"]\''
+
+
+class Acp:
+    """Starts and reads the bridge, and says things to it."""
+
+    name = "acp"
+    abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True, talks=True)
+
+    def start(self, assignment: Assignment) -> Start:
+        if not find_spec(LIBRARY):
+            raise BadConfig("the coder acp needs a package that is not installed", hint=INSTALL)
+        given, model = _chosen(assignment.options, assignment.run.model)
+        options = Options(self.name, given, "argv", "mode", "auth")
+        argv = options.texts("argv")
+        if not argv:
+            raise BadConfig("coders.acp.argv is not set", hint=EXAMPLE)
+        return Start(
+            argv=[
+                *(sys.executable, "-P", str(PROGRAM)),  # -P: nothing is imported from the worktree
+                *flag("mode", options.text("mode", "") if "mode" in given else None),
+                *flag("auth", options.text("auth", "") if "auth" in given else None),
+                *flag("model", model),
+                *flag("resume", assignment.resume),
+                *(f"--judged={tools}" for tools in assignment.judged),
+                *("--", *argv, *options.texts("args")),
+            ],
+            env=options.env(),
+            stdin=self.say(PROMPT, assignment.prompt) + "\n",
+            listens=True,
+        )
+
+    def read(self, line: str) -> Iterator[Signal]:
+        return jsonl.read(line)
+
+    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
+        return iter(())
+
+    def say(self, id: str, text: str) -> str:
+        return jsonl.say(id, text)
+
+    def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
+        return jsonl.permit(wants.request, allowed=allowed, why=why)
+
+
+coder = Acp()
+
+
+def _chosen(
+    options: Mapping[str, object], model: str | None
+) -> tuple[Mapping[str, object], str | None]:
+    """The options of the agent that the model begins with, or the first one's; and the model."""
+    agents = options.get("agents", {})
+    if not isinstance(agents, Mapping) or not all(isinstance(a, Mapping) for a in agents.values()):
+        raise BadConfig("coders.acp.agents is not a table of agents", hint="[coders.acp.agents.X]")
+    first = {name: value for name, value in options.items() if name != "agents"}
+    name, _, rest = (model or "").partition("/")
+    if name in agents:
+        return agents[name], rest or None
+    if agents and "argv" not in first:
+        raise BadConfig(
+            "coders.acp.argv is not set, and the task's model names none of the agents",
+            hint=f"set the model to one of: {', '.join(sorted(agents))}",
+        )
+    return first, model

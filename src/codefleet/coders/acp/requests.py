@@ -1,0 +1,114 @@
+"""What an agent may ask of us: to write files of its worktree, and leave to use a tool.
+
+Reading is no business of ours. Agents do it themselves where we do not offer it, and Gemini CLI,
+when it is offered, cannot make new files: it takes the answer that there is none for a failure.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from acp import RequestError
+
+from codefleet.coders.acp.hearing import Hearing
+from codefleet.coders.acp.reading import Reading
+from codefleet.coders.acp.telling import tell
+from codefleet.coders.jsonl import Fields, text
+
+ONCE = {True: "allow_once", False: "reject_once", None: ""}
+"""Never "always": what is allowed for good stands in the fleet's policy, not in the agent's."""
+CANCELLED = {"outcome": {"outcome": "cancelled"}}
+
+
+class Requests:
+    """Hears what the agent tells, and answers what it asks."""
+
+    def __init__(
+        self,
+        worktree: Path,
+        judged: Sequence[str],
+        hearing: Hearing,
+        reading: Reading,
+    ) -> None:
+        self._worktree = worktree.resolve()
+        self._judged, self._hearing, self._reading = judged, hearing, reading
+        self._asked = 0
+        self.muted = False
+        """While an old session is loaded, the agent tells all of it once more."""
+
+    async def handle(self, method: str, params: Any, is_notification: bool) -> Any:
+        """The library's handler: a result, or RequestError for what we do not do."""
+        fields: Fields = params if isinstance(params, dict) else {}
+        if method == "session/update":
+            self._update(fields)
+            return None
+        if is_notification:
+            return None
+        answer = self._answers().get(method)
+        if answer is None:
+            raise RequestError.method_not_found(method)
+        return await answer(fields)
+
+    def _answers(self) -> dict[str, Callable[[Fields], Awaitable[Any]]]:
+        return {
+            "session/request_permission": self._permission,
+            "fs/write_text_file": self._write,
+        }
+
+    def _update(self, params: Fields) -> None:
+        match params:
+            case {"update": dict(update)} if not self.muted:
+                tell(self._reading.update(update))
+
+    async def _permission(self, params: Fields) -> Any:
+        named = params.get("toolCall")
+        call: Fields = named if isinstance(named, dict) else {}
+        allowed = await self._may(call)
+        chosen = _option(params.get("options"), ONCE[allowed])
+        if chosen is None:
+            return CANCELLED  # also where it offers no such answer: that is the safe one
+        if allowed:
+            begins = {"sessionUpdate": "tool_call_update", "status": "in_progress"}
+            tell(self._reading.update({**call, **begins}))
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    async def _may(self, call: Fields) -> bool | None:
+        """Ask the fleet about the tools that it has rules about; the others are free."""
+        tool = self._reading.tool(call)
+        if not any(fnmatchcase(tool, glob) for glob in self._judged):
+            return True
+        self._asked += 1
+        request = str(self._asked)
+        tell(self._reading.wants(request, call))
+        return await self._hearing.answer(request)
+
+    async def _write(self, params: Fields) -> Any:
+        path, content = self._inside(params), params.get("content")
+        if not isinstance(content, str):
+            raise RequestError.invalid_params({"details": "there is no content"})
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text(content), encoding="utf-8", newline="")
+        except OSError as wrong:
+            raise RequestError.invalid_params({"details": str(wrong)}) from None
+        return {}
+
+    def _inside(self, params: Fields) -> Path:
+        """The file that is meant, links followed; one outside the worktree is refused."""
+        named = params.get("path")
+        if not isinstance(named, str) or "\0" in named:
+            raise RequestError.invalid_params({"details": "there is no path"})
+        path = (self._worktree / named).resolve()
+        inside = path.is_relative_to(self._worktree) and path != self._worktree
+        if not inside or path.relative_to(self._worktree).parts[0] == ".git":
+            raise RequestError.invalid_params({"details": f"{named} is not in the worktree"})
+        return path
+
+
+def _option(options: object, kind: str) -> str | None:
+    for option in options if isinstance(options, list) else ():
+        match option:
+            case {"optionId": str(id), "kind": str(of)} if of == kind:
+                return id
+    return None

@@ -1,0 +1,117 @@
+"""The agent's process and its pipes: messages out, messages in, and its last words."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from codefleet.coders import trouble
+
+LONGEST_LINE = 64 << 20
+LAST_WORDS = 8000
+GRACE_S = 2.0
+"""How long an agent may take to end by itself, and again after it was told to."""
+
+
+class Wire:
+    """A transport for the library's connection, over the pipes of an agent that we start.
+
+    It is more patient than the library's own: whatever is no message is skipped.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._last_words = b""
+        self._listening = asyncio.create_task(self._pass_on_complaints())
+        self._ended = asyncio.create_task(process.wait())
+
+    async def send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        await self._process.stdin.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        while True:
+            try:
+                line = await self._line()
+            except ValueError:  # longer than any message may be; its rest will be no message either
+                continue
+            if not line:
+                return None
+            if message := parsed(line):
+                return message
+
+    async def close(self) -> None:
+        """End the agent: it sees the end of its input, is asked, and then killed."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        for urge in (None, signal.SIGTERM, signal.SIGKILL):
+            if urge:
+                self._send(urge)
+            if await self._over(self._ended):
+                break
+        self._listening.cancel()
+
+    async def end(self) -> str:
+        """How an agent that closed its output came to its end, with its last words."""
+        is_over = await self._over(self._ended) and await self._over(self._listening)
+        code = self._process.returncode
+        how = f"the agent ended with {code}" if is_over else "the agent closed its output"
+        words = trouble.last_words(self._last_words.decode(errors="replace"))
+        return f"{how}\n{words}".strip()
+
+    async def _line(self) -> bytes:
+        """The next line; nothing after the agent's end, even if what it left holds the pipe."""
+        assert self._process.stdout
+        reading = asyncio.ensure_future(self._process.stdout.readline())
+        try:
+            await asyncio.wait({reading, self._ended}, return_when="FIRST_COMPLETED")
+            return reading.result() if await self._over(reading) else b""
+        finally:
+            reading.cancel()
+
+    async def _over(self, task: "asyncio.Future[Any]") -> bool:
+        done, _ = await asyncio.wait({task}, timeout=GRACE_S)
+        return bool(done)
+
+    def _send(self, urge: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, urge)
+
+    async def _pass_on_complaints(self) -> None:
+        assert self._process.stderr
+        while words := await self._process.stderr.read(1 << 16):
+            self._last_words = (self._last_words + words)[-LAST_WORDS:]
+            os.write(2, words)
+
+
+async def start(argv: Sequence[str], env: Mapping[str, str]) -> Wire:
+    """Start the agent, in a session of its own: a stop is for the bridge, which asks it kindly."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(env),
+        limit=LONGEST_LINE,
+        start_new_session=True,
+    )
+    return Wire(process)
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The message on a line; nothing when the line is none, whatever else it is."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or not isinstance(message.get("id"), int | str | None):
+        return None
+    if not isinstance(message.get("method"), str | None):
+        return None
+    if "error" in message and not isinstance(message["error"], dict):
+        message["error"] = {"message": str(message["error"])}
+    return message

@@ -1,0 +1,163 @@
+"""Stories with real agents that speak the Agent Client Protocol."""
+
+import asyncio
+import signal
+from typing import ClassVar
+
+import psutil
+import pytest
+
+from codefleet.domain.model import Outcome, Reason, State
+from codefleet.runner.custody import Kept
+from tests.gitrepo import SampleRepo
+from tests.programs.conftest import FIRST_TIME_S, Station
+from tests.programs.stories import ProgramStories, WorkStories
+
+pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
+
+MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
+TOO_LONG = "The input token count (3000000) exceeds the maximum number of tokens allowed (1048576)."
+ASK = [{"tool": "execute", "then": "ask"}]
+
+
+class AcpStories(WorkStories):
+    """What holds for the agents behind the bridge, besides what holds for all programs."""
+
+    resumes: ClassVar[bool] = True
+    """Whether it can be relied upon to find a session again."""
+
+    async def test_a_permission_is_asked_answered_and_obeyed(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        station.configure(policy=ASK)
+        task = await station.add(
+            "Make it",
+            [{"write": ["first.txt", "1\n"]}, {"sh": MAKE}, {"text": "never said"}],
+            [{"sh": MAKE}, {"text": "It is made."}],
+        )
+        await station.crew.work()
+        [item] = await station.fleet.inbox()
+        assert (item.kind, item.text) == ("permission", f"May it use execute?\n{MAKE}")
+        await station.fleet.answer(task.id, "allow")
+        await station.crew.work()
+        asked, resumed = await station.runs(task)
+        assert (asked.outcome, resumed.outcome) == (Outcome.ASKED, Outcome.SUBMITTED), resumed.note
+        assert (resumed.session == asked.session) is self.resumes
+        assert repo.read("main", "first.txt") == "1\n"
+        assert repo.read("main", "made.txt") == "made\n"
+        assert station.left_behind() == []
+
+    async def test_rules_answer_without_a_human(self, station: Station, repo: SampleRepo) -> None:
+        rules = [
+            {"tool": "edit", "match": "src/*", "then": "allow"},
+            {"tool": "execute", "match": "touch *", "then": "deny"},
+        ]
+        station.configure(policy=rules)
+        task = await station.add(
+            "Make it", [{"write": ["src/new.py", "NEW = 1\n"]}, {"sh": "touch forbidden"}]
+        )
+        await station.crew.work()
+        [run] = await station.runs(task)
+        assert (await station.task(task)).state is State.COMPLETED, run.note
+        told = await station.fleet.store.events(task=task.id, kinds=["run.permission"])
+        assert [event.text for event in told] == [
+            "allow edit src/new.py",
+            "deny execute touch forbidden",
+        ]
+        assert repo.read("main", "src/new.py") == "NEW = 1\n"
+        assert repo.git("ls-tree", "--name-only", "main", "forbidden") == ""
+
+    async def test_words_reach_it_after_its_turn(self, station: Station, repo: SampleRepo) -> None:
+        begun, go = station.scratch / "begun", station.scratch / "go"
+        hold = f"touch {begun}; until [ -e {go} ]; do sleep 0.02; done; echo 1 > made.txt"
+        task = await station.add("Make it", [{"sh": hold}, {"text": "It is made."}])
+        loop = station.crew.loop(1, until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await station.until(begun.exists)
+        await station.fleet.send("agent-1", "MIND THE TESTS")
+
+        async def delivered() -> bool:
+            return not await station.fleet.store.messages(open_only=True)
+
+        await station.crew.wait_for(delivered)
+        go.touch()
+        await asyncio.wait_for(working, station.bound_s)
+        assert (await station.task(task)).state is State.COMPLETED
+        assert len(await station.runs(task)) == 1
+        assert str(station.server.requests[-1]).count("MIND THE TESTS") == 1
+
+    async def test_a_cancelled_agent_leaves_nobody_behind(self, station: Station) -> None:
+        begun = station.scratch / "begun"
+        task = await station.add("Wait", [{"sh": f"touch {begun}; sleep 300"}])
+        loop = station.crew.loop(1, until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await station.until(begun.exists)
+        await station.fleet.cancel(task.id)
+        await asyncio.wait_for(working, station.bound_s)
+        assert (await station.task(task)).state is State.CANCELLED
+        assert station.left_behind() == []
+
+    async def test_an_agent_killed_behind_the_bridge_is_followed_by_a_run_that_lands(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        """The bridge lives on, and tells what became of the agent behind it."""
+        begun = station.scratch / "begun"
+        hang_once = f"mkdir {begun} && sleep 300; echo 1 > made.txt"
+        task = await station.add("Make it", [{"write": ["first.txt", "1\n"]}, {"sh": hang_once}])
+        loop = station.crew.loop(1, until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await station.until(begun.exists)
+        [run] = await station.runs(task)
+        self.agent_of(await station.kept(run)).send_signal(signal.SIGKILL)
+        await asyncio.wait_for(working, station.bound_s)
+        killed, last = await station.runs(task)
+        assert (killed.reason, last.outcome) == (Reason.CRASHED, Outcome.SUBMITTED), last.note
+        assert "the agent ended with -9" in killed.note
+        assert (last.session == killed.session) is self.resumes
+        assert repo.read("main", "made.txt") == "1\n"
+        assert station.left_behind() == []
+
+    @staticmethod
+    def agent_of(kept: Kept) -> psutil.Process:
+        """The agent itself: the only child of the bridge."""
+        [agent] = psutil.Process(kept.agent.pid).children()
+        return agent
+
+
+class TestGeminiOverAcp(AcpStories, ProgramStories):
+    program = "gemini"
+    acp = ("--acp",)
+    resumes = False  # it overwrites a session that is loaded in the minute in which it was begun
+
+    async def test_a_rate_limit_is_waited_out_in_the_same_session(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        limit = {"error": {"status": 429, "times": 1}}
+        task = await station.add("Make it", [{**limit, "write": ["made.txt", "1\n"]}])
+        loop = station.crew.loop(until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await self.assert_waits(station, task, Reason.RATE_LIMIT)
+        await asyncio.wait_for(working, station.bound_s)
+        assert repo.read("main", "made.txt") == "1\n"
+
+    @pytest.mark.parametrize(
+        ("step", "reason"),
+        [
+            pytest.param({"error": 404}, Reason.CODER_MISSING, id="an unknown model"),
+            pytest.param(
+                {"error": {"status": 400, "message": TOO_LONG}},
+                Reason.CONTEXT_FULL,
+                id="a full context",
+            ),
+            pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
+        ],
+    )
+    async def test_a_refusal_fails_for_the_right_reason(
+        self, station: Station, step: dict[str, object], reason: Reason
+    ) -> None:
+        assert await self.failure(station, step) is reason
+
+
+class TestOpencodeOverAcp(AcpStories):
+    program = "opencode"
+    acp = ("acp",)
