@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.config import KEYS, Config, Live, fleet_home, load
+from codefleet.config import KEYS, Config, fleet_home, load
 from codefleet.config_file import sample, set_value
+from codefleet.config_live import Live
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Landing
 

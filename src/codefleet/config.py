@@ -6,7 +6,7 @@ file, its table for the repo, the repo's own file, a FLEET_* variable, a flag.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_origin
 
@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 from typing_extensions import TypedDict
 
 from codefleet.domain import command
-from codefleet.domain.errors import BadConfig, FleetError, Invalid
+from codefleet.domain.errors import BadConfig, Invalid
 from codefleet.domain.model import Landing, Noun
 from codefleet.domain.policy import Rule, Ruling
 from codefleet.domain.routing import Route
@@ -214,33 +214,6 @@ def load(
     return config
 
 
-class Live:
-    """The settings of a running fleet: read again when a file changes, kept when it turns bad."""
-
-    def __init__(self, load: Callable[[], Config], files: Sequence[Path]) -> None:
-        self._load = load
-        self._files = files
-        self._stamps = self._look()
-        self.config = load()
-
-    def refresh(self) -> Literal["changed"] | FleetError | None:
-        """Take over changed files; a mistake is returned once, and the last good settings stay."""
-        stamps = self._look()
-        if stamps == self._stamps:
-            return None
-        self._stamps = stamps
-        try:
-            config = self._load()
-        except FleetError as mistake:
-            return mistake
-        same = config == self.config
-        self.config = config
-        return None if same else "changed"
-
-    def _look(self) -> list[tuple[int, int, int] | None]:
-        return [_stamp(file) for file in self._files]
-
-
 def value_of(key: str, text: str) -> Any:
     """A value as a human types it: a list may be TOML or separated by commas."""
     kind = Config.model_fields[key].annotation
@@ -413,11 +386,3 @@ def _toml_values(text: str) -> dict[str, Any]:
     import tomllib  # here, because most commands find no file to read
 
     return tomllib.loads(text)
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        seen = file.stat()
-    except OSError:
-        return None
-    return seen.st_mtime_ns, seen.st_size, seen.st_ino

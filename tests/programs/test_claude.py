@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from codefleet.domain.model import Outcome, Reason, State
+from codefleet.testing.model_server import prompt
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.setups import Options
@@ -200,18 +201,22 @@ class TestClaude(ProgramStories):
     async def test_a_full_context_is_followed_by_a_fresh_session_with_a_checkpoint(
         self, station: Station, repo: SampleRepo
     ) -> None:
-        full = {"input": 950_000, "output": 20}
-        wait = f"[ -e {station.scratch}/once ] || {{ touch {station.scratch}/once; sleep 60; }}"
-        task = await station.add(
-            "Make it", [{"write": ["a.txt", "a\n"]}, {"sh": wait, "usage": full}]
-        )
-        await station.crew.work(grace_s=2)
+        here, gate = station.scratch / "here", station.scratch / "gate"
+        meet = f"touch {here}; until [ -e {gate} ]; do sleep 0.05; done"
+        full: dict[str, object] = {"sh": "sleep 300", "usage": {"input": 950_000, "output": 20}}
+        task = await station.add("Make it", [{"write": ["a.txt", "a\n"]}, {"sh": meet}, full])
+        working = asyncio.create_task(station.crew.work(grace_s=2))
+        await station.until(here.exists)
+        await station.fleet.edit(task.id, prompt=prompt({"write": ["b.txt", "b\n"]}))
+        gate.touch()
+        await asyncio.wait_for(working, station.bound_s)
         first, second = await station.runs(task)
         assert (first.outcome, first.reason) == (Outcome.RELEASED, Reason.CONTEXT_FULL)
         assert second.session != first.session
         assert (await station.task(task)).state is State.COMPLETED
-        prompt = (station.home / "runs" / second.id / "prompt.md").read_text()
-        assert "its context is 95% full: 950,000 of 1,000,000 tokens" in prompt
+        told = (station.home / "runs" / second.id / "prompt.md").read_text()
+        assert "its context is 95% full: 950,000 of 1,000,000 tokens" in told
+        assert [repo.read("main", f"{name}.txt") for name in "ab"] == ["a\n", "b\n"]
 
     @pytest.mark.parametrize(
         ("step", "reason"),
