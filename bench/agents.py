@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import psutil
@@ -58,7 +59,7 @@ class Crowd:
                     await asyncio.to_thread(runner.wait)
             finally:
                 runner.kill()
-            return core, memory, await _lines_told(fleet)
+            return core, memory, await _lines_told(fleet, self.seconds * PER_SECOND)
 
     async def _while_they_talk(self, runner: psutil.Process) -> tuple[float, float]:
         """Measured in the midst of it, when all have begun and none has ended."""
@@ -91,15 +92,18 @@ class Crowd:
         return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-async def _lines_told(fleet: Fleet) -> int:
-    """The recited lines in the log, each counted once, and those that it says it left out."""
-    found: set[tuple[str | None, str]] = set()
-    left_out = after = 0
+async def _lines_told(fleet: Fleet, printed: int) -> int:
+    """Of the lines that each run printed: those in the log, and those that it says it left out."""
+    told: dict[str | None, set[str]] = defaultdict(set)
+    left_out: Counter[str | None] = Counter()
+    after = 0
     while events := await fleet.store.events(after=after, kinds=["run.said"], limit=10_000):
         after = events[-1].seq
-        left_out += sum(event.data.get("left_out", 0) for event in events)
-        found |= {(event.run, event.text) for event in events if event.text.startswith("line ")}
-    return len(found) + left_out
+        for event in events:
+            left_out[event.run] += event.data.get("left_out", 0)
+            if event.text.startswith("line "):
+                told[event.run].add(event.text)
+    return sum(min(len(lines) + left_out[run], printed) for run, lines in told.items())
 
 
 def _own_seconds(runner: psutil.Process) -> float:

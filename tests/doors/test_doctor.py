@@ -180,6 +180,13 @@ def test_a_coder_that_a_rule_names_is_needed(fleet: Cli, bench: Bench, home: Pat
     assert "the program codex is not there, but the rule hard of the fleet names it" in result.out
 
 
+def test_a_fallback_is_needed(fleet: Cli, bench: Bench) -> None:
+    fleet("config", "set", "fallback", "codex")
+    result = fleet("doctor")
+    assert result.code == 1
+    assert "but the setting `fallback` of the fleet names it" in result.out
+
+
 def test_a_coder_that_a_repo_names_is_needed(fleet: Cli, bench: Bench, repo: SampleRepo) -> None:
     repo.write("fleet.toml", 'coder = "gemini"\n')
     result = fleet("doctor")

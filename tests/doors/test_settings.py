@@ -62,6 +62,7 @@ def test_settings_are_shown_also_when_the_store_cannot_open(fleet: Cli, home: Pa
     ("key", "value"),
     [
         ("coder", "nobody"),
+        ("fallback", "nobody"),
         ("repos.shop.coder", "nobody"),
         ("route", '[{name = "hard", coder = "nobody"}]'),
     ],

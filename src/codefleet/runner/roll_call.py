@@ -40,13 +40,15 @@ def wanted(settings: Mapping[str, Config], tasks: Iterable[Task]) -> Wanted:
     """The coders that settings and unfinished tasks name."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for place, config in settings.items():
-        reasons[config.coder].append(f"the setting `coder` {place}")
+        for setting, name in (("coder", config.coder), ("fallback", config.fallback)):
+            if name:
+                reasons[name].append(f"the setting `{setting}` {place}")
         for route in config.route:
             if route.coder:
                 reasons[route.coder].append(f"the rule {route.name} {place}")
     for task in tasks:
-        for name in {task.coder, task.fallback} - {None}:
-            reasons[str(name)].append(f"task {task.id}")
+        for name in filter(None, (task.coder, task.fallback)):
+            reasons[name].append(f"task {task.id}")
     return {name: why[0] for name, why in reasons.items()}
 
 

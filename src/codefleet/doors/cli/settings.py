@@ -62,7 +62,7 @@ def set_(key: str, value: str, in_repo: bool) -> None:
 def _coders_in(key: str, value: str) -> list[str]:
     """The coders that this setting is to name."""
     match key.split("."):
-        case ["coder"] | ["repos", _, "coder"] if value:
+        case ["coder" | "fallback"] | ["repos", _, "coder" | "fallback"] if value:
             return [value]
         case ["route"] | ["repos", _, "route"] if isinstance(
             rules := value_of("route", value), list
