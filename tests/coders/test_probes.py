@@ -79,7 +79,21 @@ def test_flags_are_told_from_other_words(argv: list[str], flags: list[str]) -> N
     assert probe.flags(argv) == flags
 
 
-@pytest.mark.parametrize("name", sorted({*names()} - {"command", "scripted"}))
+@pytest.mark.parametrize(
+    ("options", "program"),
+    [
+        ({"argv": ["gemini", "--acp"]}, "gemini"),
+        ({"agents": {"opencode": {"argv": ["opencode", "acp"]}}}, "opencode"),
+    ],
+)
+def test_the_agent_behind_the_bridge_is_looked_for(
+    options: dict[str, object], program: str
+) -> None:
+    [first, *_] = probe.calls(coder("acp"), options)
+    assert probe.program(first) == program
+
+
+@pytest.mark.parametrize("name", sorted({*names()} - {"acp", "command", "scripted"}))
 def test_every_coder_with_a_program_can_be_asked(name: str) -> None:
     assert isinstance(coder(name), Probed)
     assert all(probe.flags(argv) for argv in probe.calls(coder(name), {}))

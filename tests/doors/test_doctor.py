@@ -89,7 +89,7 @@ def test_a_program_that_is_needed_and_not_there_is_to_be_mended(needed: Cli, ben
 def test_programs_that_nobody_needs_may_be_missing(fleet: Cli, bench: Bench) -> None:
     result = fleet("doctor")
     assert result.code == 0, result.out
-    assert "not installed: programs for agy, aider, claude" in result.out
+    assert "not installed: programs for acp, agy, aider, claude" in result.out
 
 
 @pytest.mark.parametrize("code", [0, 1], ids=["nobody needs it", "it is needed"])

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -57,6 +58,12 @@ def flags(argv: Sequence[str]) -> list[str]:
     words = list(argv[1:])
     options = words[: words.index("--")] if "--" in words else words
     return [word.partition("=")[0] for word in options if re.match(r"--?\w", word)]
+
+
+def program(argv: Sequence[str]) -> str:
+    """The program that a call is for: behind a bridge of ours, it is named after a bare `--`."""
+    bridged = argv[0] == sys.executable and "--" in argv
+    return argv[list(argv).index("--") + 1] if bridged else argv[0]
 
 
 async def examine(
@@ -174,8 +181,16 @@ def sample(options: Mapping[str, object], session: str | None = None) -> Assignm
         fence=1,
         lease_until=LONG_AGO,
         coder="coder",
-        model="model",
+        model=_model(options),
         started_at=LONG_AGO,
     )
     folder = Path("/nowhere")
     return Assignment(run, task, "", folder / "prompt.md", folder, options, session)
+
+
+def _model(options: Mapping[str, object]) -> str:
+    """Any model; where it chooses one of several agents, and none is the usual, the first."""
+    agents = options.get("agents")
+    if isinstance(agents, Mapping) and agents and "argv" not in options:
+        return str(next(iter(agents)))
+    return "model"

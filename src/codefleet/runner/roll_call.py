@@ -80,7 +80,7 @@ async def _call(name: str, config: Config) -> Called:
         asked, setting = coder.probe, "program"
     used = [flag for argv in calls for flag in probe.flags(argv)] if asked.help else []
     env = environment(config.environment, _variables(coder, options))
-    program = await probe.examine(calls[0][0], used, asked, env)
+    program = await probe.examine(probe.program(calls[0]), used, asked, env)
     return Called(name, program, setting=f"coders.{name}.{setting}", log_in=asked.log_in)
 
 
