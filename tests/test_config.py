@@ -12,6 +12,7 @@ from codefleet.config_file import sample, set_value
 from codefleet.config_live import Live
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Landing
+from codefleet.domain.prices import Price
 
 
 @pytest.fixture
@@ -246,6 +247,13 @@ def test_setting_a_value_makes_the_file_and_an_empty_text_takes_it_out(home: Pat
         ("checks", '[""]'),
         ("repos.shop.checks", "make | tee log"),
         ("setup", "npm ci > log"),
+        ("run_budget_usd", "0"),
+        ("day_budget_tokens", "1.5"),
+        ("repos.shop.day_budget_usd", "5"),
+        ("prices.", "{ input = 1, output = 2 }"),
+        ("prices.gpt-9.1", "{ input = 1 }"),
+        ("prices.gpt-9.1", "{ input = -1, output = 2 }"),
+        ("prices.gpt-9.1", "cheap"),
         ("setup", "echo 'open"),
     ],
 )
@@ -255,6 +263,41 @@ def test_a_value_that_cannot_be_used_is_not_written(home: Path, key: str, text: 
         set_value(file, key, text)
     assert file.read_text() == "agents = 2\n"
     assert [file] == list(home.iterdir())
+
+
+@pytest.mark.parametrize("key", ["prices.gpt-9.1", 'prices."gpt-9.1"'])
+def test_a_price_is_set_by_the_name_of_its_model_dots_and_all(home: Path, key: str) -> None:
+    set_value(home / "fleet.toml", key, "{ input = 1, output = 5 }")
+    assert load(home, env={}).prices == {"gpt-9.1": Price(input=1, output=5)}
+    set_value(home / "fleet.toml", key, "")
+    assert load(home, env={}).prices == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("run_budget_usd = 99", "repo_day_budget_usd = 99", "day_budget_usd = 99"),
+        '[prices."*"]\ninput = 0\noutput = 0',
+    ],
+)
+def test_a_repo_cannot_give_itself_money(home: Path, repo: Path, text: str) -> None:
+    written(repo, text + "\n")
+    assert "cannot be set here" in refused(home, repo).problem
+
+
+def test_the_settings_for_a_repo_are_those_of_its_table_unless_a_variable_says_otherwise(
+    home: Path,
+) -> None:
+    written(home, "run_budget_usd = 1.0\n[repos.shop]\nrun_budget_usd = 2.0\nattempts = 7\n")
+    config = load(home, env={"FLEET_ATTEMPTS": "9"})
+    shop, mail = config.for_repo("shop"), config.for_repo("mail")
+    assert (shop.run_budget_usd, shop.attempts) == (2.0, 9)
+    assert (mail.run_budget_usd, mail.attempts) == (1.0, 9)
+
+
+def test_a_limit_can_come_from_a_variable(home: Path) -> None:
+    config = load(home, env={"FLEET_DAY_BUDGET_USD": "4.5", "FLEET_RUN_BUDGET_TOKENS": "100"})
+    assert (config.day_budget_usd, config.run_budget_tokens) == (4.5, 100)
 
 
 def test_a_link_to_a_file_of_settings_stays_a_link(home: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from codefleet.domain import command
 from codefleet.domain.errors import BadConfig, Invalid
 from codefleet.domain.model import Landing, Noun
 from codefleet.domain.policy import Rule, Ruling
+from codefleet.domain.prices import Price
 from codefleet.domain.routing import Route
 
 FILE = "fleet.toml"
@@ -124,6 +125,29 @@ class Config(Noun):
     environment: tuple[str, ...] = Field(
         (), description="Names of variables that agents may see besides the basic ones."
     )
+    run_budget_usd: float | None = Field(
+        None, gt=0, description="The most that one run may cost, in US dollars."
+    )
+    run_budget_tokens: int | None = Field(
+        None, gt=0, description="The most tokens that one run may use."
+    )
+    repo_day_budget_usd: float | None = Field(
+        None, gt=0, description="The most that one repo may cost in a day, in US dollars."
+    )
+    repo_day_budget_tokens: int | None = Field(
+        None, gt=0, description="The most tokens that one repo may use in a day."
+    )
+    day_budget_usd: float | None = Field(
+        None, gt=0, description="The most that the whole fleet may cost in a day, in US dollars."
+    )
+    day_budget_tokens: int | None = Field(
+        None, gt=0, description="The most tokens that the whole fleet may use in a day."
+    )
+    prices: dict[str, Price] = Field(
+        {},
+        description='A table `[prices."MODEL"]` per model: US dollars per million tokens of '
+        "`input`, `output` and `cached` input; it wins over the prices that come with codefleet.",
+    )
     keep_runs_days: float = Field(
         14.0, ge=0, description="Age after which `fleet gc` removes the files of an ended run."
     )
@@ -140,21 +164,24 @@ class Config(Noun):
         """Where the value of `key` came from, as one would tell a user."""
         return self._sources.get(key, "default")
 
+    def for_repo(self, name: str) -> "Config":
+        """The settings as the home's table for this repo changes them; its own file is not read."""
+        table = self.repos.get(name, {})
+        weaker = ("default", "home:")  # than that table; a variable or a flag is stronger
+        return self.evolve(**{k: v for k, v in table.items() if self.source(k).startswith(weaker)})
+
 
 KEYS = tuple(Config.model_fields)
 FLEET_WIDE = frozenset(
     {
-        "store",
-        "durability",
-        "agents",
-        "lease_s",
-        "radar_s",
-        "memory_reserve_mb",
-        "keep_runs_days",
-        "repos",
+        *("store", "durability", "agents", "lease_s", "radar_s", "memory_reserve_mb"),
+        *("keep_runs_days", "repos", "day_budget_usd", "day_budget_tokens", "prices"),
     }
 )
-NOT_IN_A_REPO = FLEET_WIDE | {"environment"}  # a repo may be anybody's: it may not ask for secrets
+NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not ask for secrets or money
+    *("environment", "run_budget_usd", "run_budget_tokens"),
+    *("repo_day_budget_usd", "repo_day_budget_tokens"),
+}
 
 
 def without_password(address: str) -> str:
@@ -221,7 +248,8 @@ def value_of(key: str, text: str) -> Any:
         if text.lstrip().startswith("["):
             return parsed(text)
         return [item.strip() for item in text.split(",") if item.strip()]
-    return parsed(text) if kind in (int, float) else text
+    numbers = (int, float, int | None, float | None)
+    return parsed(text) if kind in numbers else text
 
 
 def toml(value: object) -> str:

@@ -18,6 +18,9 @@ from codefleet.config import (
 )
 from codefleet.domain.errors import BadConfig
 
+PARTS = {"coders": 3, "repos": 3, "prices": 2}
+"""The settings that are tables, and of how many parts the name of a value in each is."""
+
 
 def set_value(path: Path, key: str, text: str, *, in_repo: bool = False) -> None:
     """Set one key in a file, its comments kept; an empty text takes the key out again."""
@@ -28,9 +31,10 @@ def set_value(path: Path, key: str, text: str, *, in_repo: bool = False) -> None
     parts = _split(key)
     table: Any = document
     for part in parts[:-1]:
-        table = table.setdefault(part, tomlkit.table(is_super_table=part in ("coders", "repos")))
+        table = table.setdefault(part, tomlkit.table(is_super_table=part in PARTS))
     if text:
-        table[parts[-1]] = parsed(text) if parts[0] == "coders" else value_of(parts[-1], text)
+        is_setting = parts[0] not in ("coders", "prices")
+        table[parts[-1]] = value_of(parts[-1], text) if is_setting else parsed(text)
     else:
         table.pop(parts[-1], None)
     written = tomlkit.dumps(document)
@@ -52,15 +56,15 @@ def sample() -> str:
 
 
 def _split(key: str) -> list[str]:
-    """A dotted key as its parts; only the tables of coders and repos have parts."""
-    parts = key.split(".")
+    """A dotted key as its parts; a model's name may have dots of its own."""
+    head, _, model = key.partition(".")
+    parts = [head, model.strip('"')] if head == "prices" else key.split(".")
     if parts[0] not in KEYS:
         raise unknown(parts[0])
-    kind = Config.model_fields[parts[0]].annotation
-    if len(parts) != (3 if get_origin(kind) is dict else 1) or not all(parts):
+    if len(parts) != PARTS.get(parts[0], 1) or not all(parts):
         raise BadConfig(
             f"{key!r} is not the name of one setting",
-            hint="settings are like agents, coders.command.argv or repos.shop.landing",
+            hint="settings are like agents, coders.command.argv, repos.shop.landing, prices.MODEL",
         )
     if parts[0] == "repos" and parts[2] not in KEYS:
         raise unknown(parts[2])

@@ -198,10 +198,14 @@ class Touched(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Tokens and money: what came on top or, with `in_all`, the sum of the whole session so far."""
+    """Tokens and money: what came on top or, with `in_all`, the sum of the whole session so far.
+
+    `model` is for programs that change it on their way.
+    """
 
     usage: Usage
     in_all: bool = False
+    model: str | None = None
 
 
 class Filled(NamedTuple):
@@ -286,14 +290,16 @@ class Abilities(NamedTuple):
 
     One that `says_when_done` ends every good run with Finished: without it the run was cut off,
     whatever the exit code says. One that `resume`s goes on with a session that ended its turn, and
-    one that `resume_after_crash`es also with one that was killed. One that `talks` is a Talker:
-    it takes words while it runs and asks for leave to use tools. One that is `verified` is run with
-    its real program by the tests. `memory_mb` is a guess, until runs have shown what it needs.
+    one that `resume_after_crash`es also with one that was killed. What one uses that never
+    `reports_tokens` is guessed. One that `talks` is a Talker: it takes words while it runs and asks
+    for leave to use tools. One that is `verified` is run with its real program by the tests.
+    `memory_mb` is a guess, until runs have shown what it needs.
     """
 
     resume: bool = False
     resume_after_crash: bool = False
     reports_cost: bool = False
+    reports_tokens: bool = False
     says_when_done: bool = False
     context_tokens: int = 0
     memory_mb: int = 300

@@ -27,6 +27,7 @@ LEFT_OUT = "..."
 TROUBLE = ("error:", "Traceback")
 ALIKE = (
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "<time>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "<day>"),
     (re.compile(r"^ *\d+ <time>"), "<seq> <time>"),
     (re.compile(r"\b[0-9a-f]{40}\b|\b[0-9a-f]{7}\b"), "<commit>"),
     (re.compile(r"\bagent-\d+"), "agent-<n>"),

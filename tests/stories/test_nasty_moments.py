@@ -201,7 +201,7 @@ async def test_a_run_that_ended_over_its_budget_is_told(fleet: Fleet, crew: Crew
     task = await add("Dear", "write a.txt a", "usage cost=5", budget={"usd": 0.01})
     await crew.work()
     warned = [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
-    assert warned == ["it cost 5.00 USD of 0.01 allowed"]
+    assert warned == ["the task cost 5.00 USD of 0.01 USD allowed"]
 
 
 async def test_more_agents_in_the_settings_are_seated_while_the_runner_works(

@@ -28,7 +28,7 @@ class Agy:
 
     name = "agy"
     program = "agy"
-    abilities = Abilities(resume=True, says_when_done=True, verified=False)
+    abilities = Abilities(resume=True, reports_tokens=True, says_when_done=True, verified=False)
     probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:

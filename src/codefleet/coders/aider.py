@@ -20,7 +20,7 @@ class Aider:
 
     name = "aider"
     program = "aider"
-    abilities = Abilities(reports_cost=True, verified=False)
+    abilities = Abilities(reports_cost=True, reports_tokens=True, verified=False)
     probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:

@@ -71,6 +71,7 @@ class Claude:
         resume=True,
         resume_after_crash=True,
         reports_cost=True,
+        reports_tokens=True,
         says_when_done=True,
         context_tokens=1_000_000,
         talks=True,

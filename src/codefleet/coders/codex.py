@@ -62,7 +62,13 @@ class Codex:
 
     name = "codex"
     program = "codex"
-    abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True, memory_mb=150)
+    abilities = Abilities(
+        resume=True,
+        resume_after_crash=True,
+        reports_tokens=True,
+        says_when_done=True,
+        memory_mb=150,
+    )
     probe = Probe(
         help=("exec", "--help"),
         login=("login", "status"),

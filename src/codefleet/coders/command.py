@@ -29,7 +29,7 @@ class Command:
 
     name = "command"
     # Asked for only by a program that reported a session, and so promised to know it again.
-    abilities = Abilities(resume=True, reports_cost=True)
+    abilities = Abilities(resume=True)
 
     def start(self, assignment: Assignment) -> Start:
         options = assignment.options

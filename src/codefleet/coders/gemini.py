@@ -79,7 +79,9 @@ class Gemini:
 
     name = "gemini"
     program = "gemini"
-    abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True)
+    abilities = Abilities(
+        resume=True, resume_after_crash=True, reports_tokens=True, says_when_done=True
+    )
     probe = Probe(
         folder=("GEMINI_CLI_HOME", "~"),
         files=(SETTINGS, VARIABLES, LOGIN),
@@ -146,16 +148,24 @@ def _touched(event: Fields) -> Iterator[Signal]:
 
 
 def _spent(event: Fields) -> Iterator[Signal]:
+    """What each model used, the busiest last: it may take several, whichever was asked for."""
     match event:
+        case {"stats": {"models": dict(models)}} if models:
+            used = {text(name): _usage(each) for name, each in models.items()}
+            for name, usage in sorted(used.items(), key=lambda each: each[1].tokens):
+                yield Used(usage, model=name or None)
         case {"stats": dict(stats)}:
-            cached = int(amount(stats.get("cached")))
-            fresh = int(amount(stats.get("input_tokens"))) - cached
-            used = Usage(
-                input_tokens=max(0, fresh),
-                output_tokens=int(amount(stats.get("output_tokens"))),
-                cached_tokens=cached,
-            )
-            yield Used(used)
+            yield Used(_usage(stats))
+
+
+def _usage(stats: object) -> Usage:
+    told = stats if isinstance(stats, dict) else {}
+    cached = int(amount(told.get("cached")))
+    return Usage(
+        input_tokens=max(0, int(amount(told.get("input_tokens"))) - cached),
+        output_tokens=int(amount(told.get("output_tokens"))),
+        cached_tokens=cached,
+    )
 
 
 def _end(event: Fields) -> Iterator[Signal]:

@@ -26,7 +26,7 @@ class Goose:
 
     name = "goose"
     program = "goose"
-    abilities = Abilities(says_when_done=True, verified=False, memory_mb=110)
+    abilities = Abilities(reports_tokens=True, says_when_done=True, verified=False, memory_mb=110)
     probe = Probe(help=("run", "--help"))
 
     def start(self, assignment: Assignment) -> Start:

@@ -59,6 +59,7 @@ class Opencode:
         resume=True,
         resume_after_crash=True,
         reports_cost=True,
+        reports_tokens=True,
         says_when_done=True,
         memory_mb=600,
     )

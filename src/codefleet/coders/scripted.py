@@ -19,7 +19,12 @@ class Scripted:
 
     name = "scripted"
     abilities = Abilities(
-        resume=True, reports_cost=True, says_when_done=True, memory_mb=30, talks=True
+        resume=True,
+        reports_cost=True,
+        reports_tokens=True,
+        says_when_done=True,
+        memory_mb=30,
+        talks=True,
     )
 
     def start(self, assignment: Assignment) -> Start:

@@ -384,6 +384,16 @@ class Rest(Noun):
         return self.until is None or self.until > now
 
 
+class Limit(Noun):
+    """What something may cost, and what it has cost; a `daily` one begins anew at midnight UTC."""
+
+    name: str
+    repo: str | None = None
+    daily: bool = False
+    budget: Budget
+    spent: Usage
+
+
 class Spent(Noun):
     """Tokens and money of one row of a bill; what it was not asked by is empty."""
 
@@ -455,3 +465,4 @@ class Status(Noun):
     conflicts: tuple[Conflict, ...]
     rests: tuple[Rest, ...]
     spent_today: Usage
+    limits: tuple[Limit, ...] = ()

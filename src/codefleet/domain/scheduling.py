@@ -29,6 +29,7 @@ class Why(StrEnum):
     PAUSED = "paused"
     NEEDS = "needs"
     HELD_UP = "held_up"
+    BUDGET = "budget"
     TIME = "time"
     ACCOUNT = "account"
     ASSIGNED = "assigned"
@@ -54,17 +55,20 @@ def hold(
     fleet_paused: bool = False,
     resting: str = "",
     agents: Sequence[Agent] | None = None,
+    spent_up: str = "",
 ) -> Hold | None:
     """Why this pending task may not start now, or None when only a free seat is missing.
 
-    `resting` tells of the rest of the account that it would use. Without `agents`, the caller has
-    seen to it that the task's assignee is free.
+    `resting` tells of the rest of the account that it would use, `spent_up` of a day's budget that
+    is spent. Without `agents`, the caller has seen to it that the task's assignee is free.
     """
     if task.paused or fleet_paused:
         who = "it" if task.paused else "the whole fleet"
         return Hold(Why.PAUSED, f"{who} is paused")
     if unmet:
         return _waits_for(unmet)
+    if spent_up:
+        return Hold(Why.BUDGET, spent_up)
     if task.not_before and task.not_before > now:
         because = f" ({task.reason})" if task.reason else ""
         return Hold(Why.TIME, f"not before {clock(task.not_before, now)}{because}")

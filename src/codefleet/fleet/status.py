@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
-from codefleet.domain.model import Conflict, Event, Run, State, Status, Task, TaskId, Usage, Waiting
+from codefleet.domain.model import Conflict, Event, Run, State, Status, Task, TaskId, Waiting
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
 from codefleet.fleet.inbox import Inbox
@@ -19,8 +19,6 @@ class Overview(Tasks, Agents, Inbox):
         """Agents, counts, what runs, what waits for what and why, conflicts, cost today."""
         now = await self.store.now()
         running = await self.store.tasks(TaskQuery(states=[State.RUNNING]))
-        midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-        spent = await self.store.spent(since=midnight)
         return Status.model_construct(  # checked nouns already: to check them again takes time
             at=now,
             paused="paused" in await self.store.settings(),
@@ -33,7 +31,8 @@ class Overview(Tasks, Agents, Inbox):
             inbox=tuple(await self.inbox()),
             conflicts=tuple(await self.open_conflicts()),
             rests=tuple(await self.rests()),
-            spent_today=spent[0].usage if spent else Usage(),
+            spent_today=await self.spent_today(),
+            limits=tuple(await self.day_limits()),
         )
 
     async def open_conflicts(self) -> Sequence[Conflict]:

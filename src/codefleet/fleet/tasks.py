@@ -16,6 +16,7 @@ from codefleet.domain.similarity import similar
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
+from codefleet.fleet.costs import Costs
 from codefleet.ports import TaskQuery, Write
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
@@ -23,7 +24,7 @@ ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Draft.model_fields) - {"name", "repo"}
 
 
-class Tasks(Agents, Accounts):
+class Tasks(Agents, Accounts, Costs):
     async def add(self, drafts: Sequence[Draft]) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call."""
         if not drafts:
@@ -112,6 +113,7 @@ class Tasks(Agents, Accounts):
         ]
         paused = "paused" in await self.store.settings()
         agents = await self.agents() if any(task.assignee for task in pending) else ()
+        spent_up = await self.spent_up()
         resting = await self.resting(pending)
         full = await self.out_of_room()
         free = (
@@ -128,6 +130,7 @@ class Tasks(Agents, Accounts):
                 fleet_paused=paused,
                 resting=resting.get(task.id, ""),
                 agents=agents,
+                spent_up=spent_up.get(task.repo, ""),
             )
             or free
             for task in pending

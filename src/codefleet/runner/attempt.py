@@ -15,6 +15,7 @@ from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, State, 
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Assignment, Coder
 from codefleet.runner import checkpoint, continuing, custody, evidence, prompt, rests, verdict
+from codefleet.runner.allowance import Allowance
 from codefleet.runner.briefing import brief
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
@@ -24,7 +25,7 @@ from codefleet.runner.git import Git
 from codefleet.runner.hearing import Heard, hear_the_end
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
-from codefleet.runner.listening import Listener, over_budget
+from codefleet.runner.listening import Listener
 from codefleet.runner.salvage import archive, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
@@ -104,6 +105,8 @@ class Attempt:
         if self.kept is None and self.task.branch is None and self.task.fallback != "":
             await self._route()  # a fallback that took over has its coder and model already
         coder = coder_named(self.run.coder)
+        earlier = await self._earlier()
+        self.allowance = Allowance(self.hold, self.settings, self.task, _sum(earlier))
         if self.kept is None:
             if refused := await self._refusal():
                 await self._end(refused)
@@ -115,7 +118,6 @@ class Attempt:
             self.kept = await self._start(coder)
         if self.stopping:
             self._ask_to_stop()
-        earlier = await self._earlier()
         session = continuing.session(earlier, coder)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
         self.talk = Conversation(
@@ -129,7 +131,7 @@ class Attempt:
             self.task,
             self.heard,
             self.talk,
-            _sum(earlier),
+            self.allowance,
             self.stop,
             self.beat,
         )
@@ -154,8 +156,8 @@ class Attempt:
                 return verdict.Released(sentence(rest, await self.fleet.store.now()))
         if self.task.attempts >= (self.task.max_attempts or self.settings.attempts):
             return Failed(Reason.CRASHED, "its runner went away at every attempt")
-        over = over_budget(self.task, _sum(await self._earlier()))
-        return Failed(Reason.BUDGET, over) if over else None
+        over = await self.allowance.look()
+        return verdict.of_a_stop(over) if over else None
 
     async def _earlier(self) -> Sequence[Run]:
         runs = await self.fleet.store.runs(tasks=[self.task.id])
@@ -265,7 +267,7 @@ class Attempt:
 
     async def _deliver(self, delivered: Delivered, found: Evidence) -> None:
         wrong = verdict.of_the_work(found, delivered)
-        if over := over_budget(self.task, _sum(await self._earlier()) + self.heard.spent):
+        if over := self.allowance.overrun():
             await self.hold.tell("run.warned", over)
         if wrong:
             await self._end(wrong)

@@ -77,9 +77,11 @@ class Heard:
             case Tool(done=done):
                 self.calls = max(0, self.calls + (-1 if done else 1))
             case Used(usage, in_all=True):
-                self._in_all = usage
-            case Used(usage):
+                known = self._in_all or Usage()
+                self._in_all = known + (usage - known)  # a sum that falls would be billed again
+            case Used(usage, model=model):
                 self._added += usage
+                self.model = model or self.model
             case Filled():
                 self.filled = signal
             case Touched() | Wants():

@@ -11,8 +11,10 @@ from codefleet.domain import liveness
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience
-from codefleet.domain.model import Event, Task, Usage
+from codefleet.domain.model import Event, Task
 from codefleet.ports import Abilities, Coder, Filled
+from codefleet.runner.allowance import Allowance
+from codefleet.runner.billing import Ledger
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
@@ -36,13 +38,14 @@ class Listener:
         task: Task,
         heard: Heard,
         talk: Conversation,
-        spent_before: Usage,
+        allowance: Allowance,
         stop: Callable[[Cause, str], None],
         beat: Beat,
     ) -> None:
         self.hold, self.coder, self.kept = hold, coder, kept
         self.settings, self.task, self.stop = settings, task, stop
-        self.heard, self.talk, self.spent_before = heard, talk, spent_before
+        self.heard, self.talk, self.allowance = heard, talk, allowance
+        self.ledger = Ledger(coder.abilities, task.repo, settings.prices)
         self._beat = beat
         self._tail = Tail(kept, hold.run.offset)
         self._patience = Patience(settings.quiet_s, settings.stuck_s, settings.tool_s)
@@ -66,6 +69,7 @@ class Listener:
                 await self._feel()
             while await self._read(final=True):
                 pass
+            await self._close_the_bill()
             return ended.result()
         finally:
             ended.cancel()
@@ -98,14 +102,12 @@ class Listener:
         if lines is None:
             return False
         now = await self.hold.fleet.store.now()
-        before = self.heard.spent
         events = self._hear(lines, now)
-        if self.heard.spent != before:
-            events.append(self._bill(self.heard.spent - before, now))
+        booked = self.ledger.book(self.hold.run, now)
         await self.hold.note(
-            events,
+            [*events, *booked.lines],
             offset=self._tail.at,
-            usage=self.heard.spent,
+            usage=booked.usage,
             said=self.heard.said[-LONGEST_TEXT:],
             session=self.heard.session or self.hold.run.session,
             model=self.heard.model or self.hold.run.model,
@@ -121,7 +123,7 @@ class Listener:
             is_flood = len(events) >= MOST_EVENTS
             left_out += is_flood
             for signal in self.coder.read(line):
-                self.heard.take(signal)
+                self.ledger.hear(self.heard, signal)
                 decisions += self.talk.weigh(signal, now)
                 self._pulse.output()
                 if not is_flood:
@@ -131,19 +133,12 @@ class Listener:
             events.append(event("run.said", now, words, run=self.hold.run, left_out=left_out))
         return [*events, *decisions]
 
-    def _bill(self, spent: Usage, now: datetime) -> Event:
-        """A line of the ledger, with all that a bill can be by."""
-        run = self.hold.run
-        return event(
-            "run.used",
-            now,
-            run=run,
-            coder=run.coder,
-            model=self.heard.model or run.model,
-            repo=self.task.repo,
-            source="reported",
-            **spent.model_dump(),
-        )
+    async def _close_the_bill(self) -> None:
+        """Guess what a program used that told nothing, and warn of limits that came near."""
+        now = await self.hold.fleet.store.now()
+        if guess := self.ledger.guess(self.hold.run, self.kept.folder / "prompt.md", now):
+            await self.hold.note(guess.lines, usage=guess.usage)
+        await self.allowance.warn()
 
     async def _feel(self) -> None:
         """Stop an agent that overran its time, money or context, or shows no sign of life."""
@@ -154,8 +149,8 @@ class Listener:
         limit = self.task.timeout_s or self.settings.timeout_s
         if (now - self.hold.run.started_at).total_seconds() > limit:
             await self._halt(Cause.TIMEOUT, f"it ran longer than {limit:.0f} s")
-        elif over := over_budget(self.task, self.spent_before + self.heard.spent):
-            await self._halt(Cause.BUDGET, over)
+        elif self.heard.end is None and (over := await self.allowance.look()):
+            await self._halt(over.cause, over.why)
         elif full := too_full(self.heard.filled, self.coder.abilities, self.settings.context_share):
             await self._halt(Cause.CONTEXT, full)
         else:
@@ -182,14 +177,4 @@ def too_full(filled: Filled | None, can: Abilities, share: float) -> str | None:
     if filled and size and filled.used >= share * size:
         part = filled.used / size
         return f"its context is {part:.0%} full: {filled.used:,} of {size:,} tokens"
-    return None
-
-
-def over_budget(task: Task, usage: Usage) -> str | None:
-    """What is to be said when a task has cost more than it may."""
-    budget = task.budget
-    if budget and budget.usd is not None and usage.cost_usd > budget.usd:
-        return f"it cost {usage.cost_usd:.2f} USD of {budget.usd:.2f} allowed"
-    if budget and budget.tokens is not None and usage.tokens > budget.tokens:
-        return f"it used {usage.tokens} tokens of {budget.tokens} allowed"
     return None

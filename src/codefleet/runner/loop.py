@@ -118,18 +118,28 @@ class Loop:
     async def _fill(self) -> None:
         """Give every free seat the most urgent task that may start."""
         assert self.me
+        await self.fleet.warn_of_the_day()
         free = [name for name in self.me.seats if name not in self._attempts][: self._room()]
         free = free[: await self._admitted(len(free))]
-        if free and not self._stopping:
+        repos = await self._solvent()
+        if free and repos is not None and not self._stopping:
             seats = [Seat(name, self.me.id, self.host, self.default) for name in free]
             resting = await self.fleet.rests()
             await rests.fail_over(self.desk, self.default, resting)
             want = Want(
                 coders=(self.coder,) if self.coder else (),
+                repos=repos,
                 resting=await rests.skipped(self.desk, self.default, resting),
             )
             for claim in await self.fleet.claim(seats, want):
                 await self._drive(claim.task, claim.run)
+
+    async def _solvent(self) -> tuple[str, ...] | None:
+        """The repos to which the day's budgets leave something: empty for all, None for none."""
+        spent_up = await self.fleet.spent_up()
+        if not spent_up:
+            return ()
+        return tuple(it.name for it in await self.fleet.repos() if it.name not in spent_up) or None
 
     async def _admitted(self, free: int) -> int:
         """How many seats this machine lets us fill; what it lacks is told to all."""

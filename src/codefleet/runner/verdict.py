@@ -22,6 +22,7 @@ class Cause(StrEnum):
     TIMEOUT = "timeout"
     STUCK = "stuck"
     BUDGET = "budget"
+    DAY = "day"
     ASKED = "asked"
     CONTEXT = "context"
 
@@ -58,16 +59,20 @@ BY_CAUSE = {
     Cause.TIMEOUT: Reason.TIMEOUT,
     Cause.BUDGET: Reason.BUDGET,
 }
-GOES_ON = {Cause.STUCK: Reason.STUCK, Cause.CONTEXT: Reason.CONTEXT_FULL}
+GOES_ON = {
+    Cause.STUCK: Reason.STUCK,
+    Cause.CONTEXT: Reason.CONTEXT_FULL,
+    Cause.DAY: Reason.BUDGET,
+}
 """Stops after which another run goes on where this one stood."""
 
 
 def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> Verdict:
     """What the run amounts to before anybody has looked at the work itself."""
     if stop and stop.cause in BY_CAUSE:
-        return Failed(BY_CAUSE[stop.cause], stop.why)
+        return of_a_stop(stop)
     if stop and stop.cause in GOES_ON and not isinstance(heard.end, Finished | Asks):
-        return Released(stop.why, None, GOES_ON[stop.cause])
+        return of_a_stop(stop)
     match heard.end:
         case Finished(no_changes=no_changes):
             return Delivered(no_changes)
@@ -81,7 +86,14 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
             return Released(text, resets_at, Reason.QUOTA if resets_at else Reason.RATE_LIMIT)
         case Asks() as asks:
             return Asked(asks)
-    return Released(stop.why) if stop else _of_the_process(exit, can)
+    return of_a_stop(stop) if stop else _of_the_process(exit, can)
+
+
+def of_a_stop(stop: Stop) -> Failed | Released:
+    """What follows when the fleet itself lets a run go no further."""
+    if stop.cause in BY_CAUSE:
+        return Failed(BY_CAUSE[stop.cause], stop.why)
+    return Released(stop.why, None, GOES_ON.get(stop.cause))
 
 
 def bounded(ended: Verdict, run: Run, earlier: Sequence[Run]) -> Verdict:

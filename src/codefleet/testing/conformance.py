@@ -120,6 +120,7 @@ class CoderConformance:
         assert finished or not can.says_when_done, "the good run never said that it is done"
         used = [one.usage for one in signals if isinstance(one, Used)]
         assert any(u.cost_usd for u in used) or not can.reports_cost, "no cost was reported"
+        assert any(u.tokens for u in used) or not can.reports_tokens, "no tokens were reported"
 
     def test_a_line_means_the_same_every_time(self) -> None:
         lines = self._lines()

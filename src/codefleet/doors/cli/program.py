@@ -38,6 +38,7 @@ SECTIONS = {
     "Work": {
         "run": "run:run",
         "status": "status:status",
+        "cost": "cost:cost",
         "log": "log:log",
         "diff": "diff:diff",
         "send": "messages:send",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import click
 
 from codefleet.domain.accounts import sentence
+from codefleet.domain.budget import told
 from codefleet.domain.model import Agent, Run, State, Status, Task
 from codefleet.domain.scheduling import Hold, Why
 from codefleet.doors.cli import show
@@ -34,6 +35,7 @@ def draw(now: Status) -> Iterator[str]:
     yield from _conflicts(now)
     yield f"tasks    {counts(now)}"
     yield f"today    {show.usage(now.spent_today)}"
+    yield from (f"limit    {clean(told(limit))}" for limit in now.limits)
     yield from ("", agents(now))
     if pending := waiting(now, SHOWN):
         yield from ("", pending)

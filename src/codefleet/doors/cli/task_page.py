@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from codefleet.domain.model import Check, Event, Evidence, InboxItem, Run, Task
+from codefleet.domain.budget import told
+from codefleet.domain.model import (
+    Budget,
+    Check,
+    Event,
+    Evidence,
+    InboxItem,
+    Limit,
+    Run,
+    Task,
+    Usage,
+)
 from codefleet.domain.scheduling import Hold
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, clean_lines, count, local
@@ -62,10 +73,7 @@ def _head(page: TaskPage) -> Iterator[str]:
 
 def _fields(page: TaskPage) -> Iterator[str]:
     task = page.task
-    budget = task.budget and ", ".join(
-        [f"${task.budget.usd:.2f}"] * bool(task.budget.usd)
-        + [f"{task.budget.tokens:,} tokens"] * bool(task.budget.tokens)
-    )
+    spent = sum((run.usage for run in page.runs), start=Usage())
     fields = {
         "repo": task.repo,
         "priority": str(task.priority),
@@ -78,7 +86,8 @@ def _fields(page: TaskPage) -> Iterator[str]:
         "fallback": task.fallback,
         "route": task.route,
         "assignee": task.assignee,
-        "budget": budget,
+        "cost": show.usage(spent) if spent != Usage() else None,
+        "budget": told(Limit(name="the task", budget=task.budget or Budget(), spent=spent)),
         "not before": task.not_before and local(task.not_before),
         "attempts": f"{task.attempts} of {task.max_attempts}" if task.max_attempts else None,
         "timeout": task.timeout_s and f"{task.timeout_s:g} s",

@@ -1,0 +1,85 @@
+"""Limits on tokens and money: how much of each is spent, and what follows from it."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from codefleet.domain.model import Limit
+
+WARN_AT = 0.8
+
+
+class Standing(StrEnum):
+    """How a limit stands: far away, nearly spent, spent."""
+
+    OK = "ok"
+    NEAR = "near"
+    OVER = "over"
+
+
+class Judgement(NamedTuple):
+    """How the tightest of some limits stands, and the sentence that tells it."""
+
+    standing: Standing
+    limit: Limit | None = None
+    text: str = ""
+
+    @property
+    def until_tomorrow(self) -> bool:
+        """Is it spent, and will another day bring more?"""
+        return self.standing is Standing.OVER and self.limit is not None and self.limit.daily
+
+
+class _Share(NamedTuple):
+    part: float
+    spent: str
+    allowed: str
+
+
+def judge(limits: Iterable[Limit]) -> Judgement:
+    """Judge by the limit of which most is spent; where several are spent, by one that stays so."""
+    spent = [(share, limit) for limit in limits if (share := _share(limit))]
+    if not spent:
+        return Judgement(Standing.OK)
+    share, limit = max(spent, key=lambda each: (min(each[0].part, 1), not each[1].daily, each[0]))
+    if share.part >= 1:
+        return Judgement(Standing.OVER, limit, _over(limit, share))
+    if share.part >= WARN_AT:
+        return Judgement(Standing.NEAR, limit, told(limit))
+    return Judgement(Standing.OK, limit)
+
+
+def told(limit: Limit) -> str:
+    """How much of a limit is spent, as one would say it."""
+    share = _share(limit)
+    if share is None:
+        return ""
+    today = " today" if limit.daily else ""
+    percent = f"{share.part * 100:.0f} %"
+    return f"{limit.name} has cost {share.spent}{today}, {percent} of {share.allowed} allowed"
+
+
+def day_of(now: datetime) -> datetime:
+    """When the fleet's day began: at midnight UTC, because its machines may be anywhere."""
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _over(limit: Limit, share: _Share) -> str:
+    if limit.daily:
+        return f"today's {share.allowed} of {limit.name} are spent; goes on at 00:00 UTC"
+    return f"{limit.name} cost {share.spent} of {share.allowed} allowed"
+
+
+def _share(limit: Limit) -> _Share | None:
+    return max(_shares(limit), default=None)
+
+
+def _shares(limit: Limit) -> Iterator[_Share]:
+    allowed, spent = limit.budget, limit.spent
+    if allowed.usd is not None:
+        part = spent.cost_usd / allowed.usd
+        yield _Share(part, f"{spent.cost_usd:.2f} USD", f"{allowed.usd:.2f} USD")
+    if allowed.tokens is not None:
+        part = spent.tokens / allowed.tokens
+        yield _Share(part, f"{spent.tokens:,} tokens", f"{allowed.tokens:,} tokens")

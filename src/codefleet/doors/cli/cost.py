@@ -1,0 +1,167 @@
+"""The bill: `fleet cost`."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from codefleet.domain.model import Spent, TaskId, Usage
+from codefleet.domain.prices import Source
+from codefleet.doors.cli import show
+from codefleet.doors.cli.call import call, home, json_option, say
+from codefleet.doors.cli.text import clean, count, table
+from codefleet.fleet.costs import BY
+from codefleet.ports import TaskQuery
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
+
+BAR = 24
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+AGE = re.compile(r"(\d{1,5})([hdw])")
+UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+Names = tuple[str, ...]
+
+
+class Moment(click.ParamType[datetime]):
+    """A day such as 2026-11-01, or how long ago: 12h, 7d, 2w."""
+
+    name = "when"
+
+    def convert(
+        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            if found := AGE.fullmatch(value):
+                return datetime.now(UTC) - timedelta(**{UNITS[found[2]]: int(found[1])})
+            moment = datetime.fromisoformat(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{clean(value)!r} is no day; say 2026-11-01, or 12h, 7d, 2w for so long ago")
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class Row:
+    """What the rows of the bill with the same names amount to, whatever the source."""
+
+    def __init__(self, rows: Sequence[Spent], in_money: bool = True) -> None:
+        self.usage = sum((row.usage for row in rows), start=Usage())
+        self.unpriced = sum(r.usage.tokens for r in rows if r.source == Source.UNPRICED)
+        self.sources = {row.source for row in rows}
+        self.size = self.usage.cost_usd if in_money else float(self.usage.tokens)
+
+    @property
+    def cells(self) -> Sequence[str]:
+        return self.money, f"{self.usage.tokens:,}", f"{self.usage.cached_tokens:,}"
+
+    @property
+    def money(self) -> str:
+        """Money, with `~` where a part is guessed and `?` where a part has no price."""
+        if self.sources == {Source.UNPRICED}:
+            return "?"
+        rough = "~" if Source.ESTIMATED in self.sources else ""
+        unknown = " + ?" if Source.UNPRICED in self.sources else ""
+        return f"{rough}${self.usage.cost_usd:,.2f}{unknown}"
+
+
+@click.command()
+@click.option(
+    "--by",
+    multiple=True,
+    type=click.Choice(BY),
+    default=("day", "coder"),
+    show_default=True,
+    help="A row for each; repeatable.",
+)
+@click.option(
+    "--since",
+    type=Moment(),
+    default="7d",
+    show_default=True,
+    metavar="WHEN",
+    help="A day (2026-11-01), or how long ago (12h, 7d, 2w).",
+)
+@click.option("--until", type=Moment(), metavar="WHEN", help="The same; without it, until now.")
+@json_option
+def cost(by: tuple[str, ...], since: datetime, until: datetime | None, as_json: bool) -> None:
+    """Show what the agents cost, by day, coder, model, repo or task.
+
+    Days begin at midnight UTC. Money is what an agent program reported, else its tokens at list
+    prices or at your own.
+    """
+    by = tuple(dict.fromkeys(by))
+
+    async def read(fleet: "Fleet") -> tuple[Sequence[Spent], Mapping[str, str]]:
+        rows = await fleet.cost(by=by, since=since, until=until)
+        tasks = await fleet.list(TaskQuery(ids=[TaskId(row.task) for row in rows if row.task]))
+        return rows, {task.id: task.title for task in tasks}
+
+    rows, titles = call(read)
+    if as_json:
+        show.nouns(rows)
+    elif not rows:
+        say(f"nothing was spent since {since:%Y-%m-%d %H:%M} UTC")
+    else:
+        click.echo(_drawn(by, rows, titles))
+        for words in _notes(rows):
+            say(words)
+
+
+def _drawn(by: Sequence[str], rows: Sequence[Spent], titles: Mapping[str, str]) -> str:
+    """A table with bars and a total: days in their order, other things the dearest first."""
+    total = Row(rows)
+    sums = _summed(by, rows, in_money=bool(total.usage.cost_usd))
+    largest = max(each.size for each in sums.values()) or 1
+    numbers = _aligned([*(each.cells for each in sums.values()), total.cells])
+    lines = [
+        (*(_named(name, titles) for name in names), *cells, _bar(each.size / largest))
+        for (names, each), cells in zip(sums.items(), numbers, strict=False)
+    ]
+    lines.append((click.style("total", bold=True), *[""] * (len(by) - 1), *numbers[-1], ""))
+    headings = (*(name.upper() for name in by), "COST", "TOKENS", "CACHED", "")
+    return table(headings, lines, stretch=range(len(by)))
+
+
+def _summed(by: Sequence[str], rows: Sequence[Spent], in_money: bool) -> dict[Names, Row]:
+    groups: dict[Names, list[Spent]] = {}
+    for row in rows:
+        groups.setdefault(tuple(getattr(row, name) or "-" for name in by), []).append(row)
+    sums = {names: Row(group, in_money) for names, group in groups.items()}
+    if by[0] == "day":
+        return sums
+    return dict(sorted(sums.items(), key=lambda each: each[1].size, reverse=True))
+
+
+def _named(name: str, titles: Mapping[str, str]) -> str:
+    return clean(f"{name}  {titles[name]}" if name in titles else name)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Numbers under one another, to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [[cell.rjust(wide) for cell, wide in zip(row, widths, strict=True)] for row in rows]
+
+
+def _bar(share: float) -> str:
+    """A bar as long as the share, to an eighth of a column."""
+    whole, rest = divmod(round(share * BAR * 8), 8)
+    return click.style(EIGHTHS[8] * whole + EIGHTHS[rest].strip(), fg="cyan")
+
+
+def _notes(rows: Iterable[Spent]) -> Iterator[str]:
+    """What one should know of the money above."""
+    total = Row(list(rows))
+    if total.sources & {Source.PRICED, Source.ESTIMATED}:
+        from codefleet.runner.billing import price_list  # here, because few bills need it
+
+        yield f"money from tokens is at list prices of {price_list().as_of}, or at your own"
+    if Source.ESTIMATED in total.sources:
+        yield "~ is a guess from the length of prompts and output: that program tells no tokens"
+    if total.unpriced:
+        yield f"? is for {count(total.unpriced, 'token')} of a model without a price; give it one:"
+        yield "  fleet config set prices.MODEL '{ input = 1.25, output = 10, cached = 0.125 }'"
+        yield f"  (US dollars per million tokens, into {home() / 'fleet.toml'})"

@@ -1,0 +1,65 @@
+"""What one run may still cost: its own limit, its task's, and those of the day."""
+
+from collections.abc import Sequence
+
+from codefleet.config import Config
+from codefleet.domain import budget
+from codefleet.domain.budget import Standing
+from codefleet.domain.model import Budget, Event, Limit, Task, Usage
+from codefleet.fleet.costs import warning
+from codefleet.runner.hold import Hold
+from codefleet.runner.verdict import Cause, Stop
+
+
+class Allowance:
+    """The limits over one run. A warning is given once, whoever drives the run."""
+
+    def __init__(self, hold: Hold, settings: Config, task: Task, earlier: Usage) -> None:
+        self.hold, self.task, self.earlier = hold, task, earlier
+        self._of_the_run = Budget(usd=settings.run_budget_usd, tokens=settings.run_budget_tokens)
+        self._warned: set[str] = set()
+
+    async def look(self) -> Stop | None:
+        """Why the run has to stop, if so; of a limit that is nearly spent it only warns."""
+        for_the_day = [
+            limit
+            for limit in await self.hold.fleet.day_limits()
+            if limit.repo in (None, self.task.repo)
+        ]
+        judged = budget.judge([*self._own(), *for_the_day])
+        if judged.standing is Standing.OVER:
+            return Stop(Cause.DAY if judged.until_tomorrow else Cause.BUDGET, judged.text)
+        await self.warn()
+        return None
+
+    async def warn(self) -> None:
+        """Tell, once, of each limit of this run and its task that is nearly spent."""
+        now = await self.hold.fleet.store.now()
+        for limit in self._own():
+            judged = budget.judge([limit])
+            if judged.standing is Standing.NEAR and limit.name not in self._warned:
+                self._warned.add(limit.name)
+                news = warning(judged, now, self.hold.run)
+                if not await self._was_told(news):
+                    await self.hold.note([news])
+
+    def overrun(self) -> str:
+        """What is to be said of a run that is over and cost more than it might have."""
+        judged = budget.judge(self._own())
+        return judged.text if judged.standing is Standing.OVER else ""
+
+    def _own(self) -> Sequence[Limit]:
+        used = self.hold.run.usage
+        of_the_task = self.task.budget or Budget()
+        return (
+            Limit(name="the run", budget=self._of_the_run, spent=used),
+            Limit(name="the task", budget=of_the_task, spent=self.earlier + used),
+        )
+
+    async def _was_told(self, news: Event) -> bool:
+        """By an earlier runner of this run or, of the task's limit, in an earlier run."""
+        told = await self.hold.fleet.store.events(task=self.task.id, kinds=[news.kind])
+        of_the_run = news.data["limit"] == "the run"
+        return any(
+            old.data == news.data and (old.run == news.run or not of_the_run) for old in told
+        )

@@ -1,0 +1,79 @@
+"""From what a program told to lines of the ledger: what came on top, priced where need be."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain import prices
+from codefleet.domain.events import event
+from codefleet.domain.model import Event, Run, Usage
+from codefleet.domain.prices import Bill, Price, Prices
+from codefleet.ports import Abilities, Signal, Used
+from codefleet.runner.hearing import Heard
+
+FILE = Path(__file__).parents[1] / "prices.toml"
+
+
+class PriceList(NamedTuple):
+    """The prices that come with codefleet, and the day they are of."""
+
+    as_of: date
+    prices: Mapping[str, Price]
+
+
+@cache
+def price_list() -> PriceList:
+    read = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    known = {name: Price.model_validate(price) for name, price in read["prices"].items()}
+    return PriceList(read["as_of"], known)
+
+
+class Booked(NamedTuple):
+    """What the run has used in all now, and the lines of the ledger that came on top."""
+
+    usage: Usage
+    lines: Sequence[Event]
+
+
+class Ledger:
+    """Books what one run uses: what its program told or, of one that tells nothing, a guess."""
+
+    def __init__(self, can: Abilities, repo: str, own_prices: Prices) -> None:
+        self._can, self._repo = can, repo
+        self._tables: Sequence[Prices] = (own_prices, price_list().prices)
+        self._fresh: dict[str | None, Usage] = {}
+
+    def hear(self, heard: Heard, signal: Signal) -> None:
+        """Fold a signal in, and keep what came on top with it until it is booked."""
+        before = heard.spent if isinstance(signal, Used) else None
+        heard.take(signal)
+        if before and (fresh := heard.spent - before) != Usage():
+            self._fresh[heard.model] = self._fresh.get(heard.model, Usage()) + fresh
+
+    def book(self, run: Run, now: datetime) -> Booked:
+        """Put a price on what came on top; the run and its ledger carry the same money."""
+        usage, lines = run.usage, []
+        for model, fresh in self._fresh.items():
+            bill = self._priced(fresh, model or run.model)
+            usage += bill.usage
+            lines.append(self._line(run, bill, model or run.model, now))
+        self._fresh = {}
+        return Booked(usage, lines)
+
+    def guess(self, run: Run, prompt: Path, now: datetime) -> Booked | None:
+        """A guess from characters, for a run that ended and whose program told nothing."""
+        if self._can.reports_tokens or run.usage != Usage() or not run.model:
+            return None
+        asked = prompt.stat().st_size if prompt.exists() else 0
+        bill = prices.estimate(asked, run.offset, run.model, self._tables)
+        return Booked(bill.usage, [self._line(run, bill, run.model, now)])
+
+    def _priced(self, fresh: Usage, model: str | None) -> Bill:
+        return prices.bill(fresh, model, self._tables, reports_cost=self._can.reports_cost)
+
+    def _line(self, run: Run, bill: Bill, model: str | None, now: datetime) -> Event:
+        about = bill.usage.model_dump() | {"repo": self._repo, "source": bill.source}
+        return event("run.used", now, run=run, coder=run.coder, model=model, **about)

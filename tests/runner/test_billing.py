@@ -1,0 +1,143 @@
+"""The ledger, with recorded output of the real programs: what is booked, and never twice."""
+
+import json
+import tomllib
+from datetime import date
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codefleet.coders import registry
+from codefleet.domain import prices
+from codefleet.domain.model import Run, Usage
+from codefleet.domain.prices import Price
+from codefleet.ports import Used
+from codefleet.runner.billing import FILE, Ledger, price_list
+from codefleet.runner.hearing import Heard
+from tests.domain.samples import NOON, a_run, a_task
+
+FOLDER = Path(__file__).parents[1] / "coders" / "transcripts"
+OWN = {"m": Price(input=10, output=100, cached=1)}
+
+
+def run_of(recording: str, model: str | None = None, *, earlier: tuple[Run, ...] = ()) -> Run:
+    """The run that printed this, booked line by line as a listener does it."""
+    coder = registry.coder(recording.partition("-")[0])
+    run = a_run(a_task(), coder=coder.name, model=model)
+    heard = Heard(before=reduce(Usage.__add__, (each.usage for each in earlier), Usage()))
+    ledger = Ledger(coder.abilities, "shop", OWN)
+    booked: list[dict[str, Any]] = []
+    for line in (FOLDER / f"{recording}.jsonl").read_text().splitlines():
+        for signal in coder.read(line):
+            ledger.hear(heard, signal)
+        found = ledger.book(run, NOON)
+        run = run.evolve(usage=found.usage)
+        booked += [line.data for line in found.lines]
+    assert sum(line["cost_usd"] for line in booked) == pytest.approx(run.usage.cost_usd)
+    assert sum(line["input_tokens"] for line in booked) == run.usage.input_tokens
+    return run.evolve(said=", ".join(f"{line['source']} {line.get('model')}" for line in booked))
+
+
+def test_a_resumed_claude_counts_on_and_is_billed_only_what_came_on_top() -> None:
+    first = run_of("claude-resume-1")
+    second = run_of("claude-resume-2", earlier=(first,))
+    assert (first.usage, second.usage) == (
+        Usage(input_tokens=100, output_tokens=20, cost_usd=0.0008),
+        Usage(input_tokens=100, output_tokens=20, cost_usd=0.0008),
+    )
+    assert second.said == "reported claude-opus-5-5"
+
+
+def test_what_a_killed_claude_could_not_tell_is_billed_when_it_is_resumed() -> None:
+    killed = run_of("claude-killed-1")
+    resumed = run_of("claude-killed-2", earlier=(killed,))
+    assert killed.usage == Usage()
+    assert resumed.usage.cost_usd == pytest.approx(0.0032)
+
+
+def test_a_codex_thread_counts_on_and_each_turn_is_priced_once() -> None:
+    first = run_of("codex-resume-1", "m")
+    second = run_of("codex-resume-2", "m", earlier=(first,))
+    third = run_of("codex-resume-last", "m", earlier=(first, second))
+    for run in (first, second, third):
+        assert (run.usage.input_tokens, run.usage.output_tokens) == (100, 20)
+        assert run.usage.cost_usd == pytest.approx((100 * 10 + 20 * 100) / 1e6)
+        assert run.said == "priced m"
+
+
+def test_a_codex_without_a_model_has_tokens_and_no_price() -> None:
+    run = run_of("codex-resume-1")
+    assert (run.usage.tokens, run.usage.cost_usd, run.said) == (120, 0.0, "unpriced None")
+
+
+def test_gemini_names_its_model_and_is_priced_by_the_list() -> None:
+    run = run_of("gemini-tool")
+    price = price_list().prices["gemini-2.5-pro"]
+    assert run.said == "priced gemini-2.5-pro"
+    assert run.usage.cost_usd == pytest.approx(price.of(run.usage))
+    assert run.usage.cost_usd > 0
+
+
+def test_a_gemini_that_takes_several_models_pays_each_its_price() -> None:
+    run = run_of("gemini-text")
+    assert run.said == "unpriced gemini-3.5-flash-lite, priced gemini-3.1-pro-preview"
+    half = Usage(input_tokens=100, output_tokens=20)
+    assert run.usage.cost_usd == pytest.approx(
+        price_list().prices["gemini-3.1-pro-preview"].of(half)
+    )
+
+
+def test_a_sum_that_falls_and_rises_again_is_billed_once() -> None:
+    ledger, heard = Ledger(registry.coder("claude").abilities, "shop", {}), Heard()
+    for dollars in (1.0, 0.25, 1.5):
+        ledger.hear(heard, Used(Usage(cost_usd=dollars), in_all=True))
+    assert ledger.book(a_run(a_task()), NOON).usage == Usage(cost_usd=1.5)
+
+
+def test_what_is_booked_is_not_booked_again() -> None:
+    ledger, heard = Ledger(registry.coder("claude").abilities, "shop", {}), Heard()
+    ledger.hear(heard, Used(Usage(cost_usd=1.0)))
+    run = a_run(a_task(), usage=ledger.book(a_run(a_task()), NOON).usage)
+    assert ledger.book(run, NOON) == (Usage(cost_usd=1.0), [])
+
+
+def _told() -> list[tuple[str, Usage]]:
+    """What claude said that its models cost, over all recordings; one it does not know is left."""
+    found = []
+    for file in FOLDER.glob("*claude*.jsonl"):
+        for line in file.read_text(errors="replace").splitlines():
+            for model, used in (_result(line).get("modelUsage") or {}).items():
+                sums = {"input_tokens": used["inputTokens"], "output_tokens": used["outputTokens"]}
+                cached = used["cacheReadInputTokens"]
+                usage = Usage(**sums, cached_tokens=cached, cost_usd=used["costUSD"])
+                found.append((model, usage))
+    return [each for each in found if each[0] != "scripted-1"]
+
+
+def _result(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) and value.get("type") == "result" else {}
+
+
+def test_our_prices_are_those_by_which_claude_bills_itself() -> None:
+    told = _told()
+    assert {model for model, _ in told} >= {"claude-opus-5-5", "claude-sonnet-5-5"}
+    for model, usage in told:
+        price = prices.find(model, [price_list().prices])
+        assert price, model
+        assert price.of(usage) == pytest.approx(usage.cost_usd), model
+
+
+def test_the_price_list_is_dated_and_every_price_can_be_right() -> None:
+    listed = price_list()
+    assert date(2026, 1, 1) < listed.as_of
+    for name, price in listed.prices.items():
+        assert price.cached is not None, name
+        assert 0 < price.cached < price.input < price.output, name
+        assert prices.find(name, [listed.prices]) == price, name
+    assert len(tomllib.loads(FILE.read_text())["prices"]) == len(listed.prices)

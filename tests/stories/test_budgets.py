@@ -1,0 +1,259 @@
+"""Money: what is booked, what is warned of, and what stops when a limit is spent."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from codefleet.domain.model import Draft, Event, Outcome, Reason, State, Task, Usage
+from codefleet.fleet import Fleet
+from codefleet.runner.repository import register
+from codefleet.wiring import open_fleet
+from tests.gitrepo import SampleRepo, make_repo
+from tests.script import script
+from tests.stories.conftest import FLAGS, Crew
+
+Add = Callable[..., Awaitable[Task]]
+COMMAND = """
+[coders.command]
+argv = ["sh", "-c", '''{body}''']
+[prices."house-*"]
+input = 10
+output = 100
+cached = 1
+"""
+
+
+class MovedClock:
+    """The time of day, moved when a test says so."""
+
+    def __init__(self) -> None:
+        noon = datetime.now(UTC).replace(hour=12, minute=0)
+        self.by = noon - datetime.now(UTC)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.by
+
+    def to_tomorrow(self) -> None:
+        self.by += timedelta(days=1)
+
+
+@pytest.fixture
+def clock() -> MovedClock:
+    """At noon, so that no test meets midnight by chance."""
+    return MovedClock()
+
+
+@pytest.fixture
+async def fleet(home: Path, repo: SampleRepo, clock: MovedClock) -> AsyncIterator[Fleet]:
+    async with open_fleet(home, create=True, flags=FLAGS, clock=clock) as fleet:
+        await register(fleet, repo.path)
+        yield fleet
+
+
+def settings(fleet: Fleet, text: str) -> None:
+    (fleet.home / "fleet.toml").write_text(text)
+
+
+async def ledger(fleet: Fleet) -> list[Event]:
+    return list(await fleet.store.events(kinds=["run.used"]))
+
+
+async def warnings(fleet: Fleet) -> list[str]:
+    return [told.text for told in await fleet.store.events(kinds=["budget.warned"])]
+
+
+async def in_all(fleet: Fleet) -> float:
+    return sum(float(line.data["cost_usd"]) for line in await ledger(fleet))
+
+
+async def test_a_run_that_costs_too_much_is_stopped_and_its_work_is_kept(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    settings(fleet, "run_budget_usd = 2.0\n")
+    task = await add("Dear", "write a.txt kept", "usage cost=2.5", "hang")
+    await crew.work()
+    failed = await fleet.get(task.id)
+    assert (failed.state, failed.reason) == (State.FAILED, Reason.BUDGET)
+    assert failed.note == "the run cost 2.50 USD of 2.00 USD allowed"
+    assert "kept\n" in repo.saved("a.txt")
+
+
+async def test_a_run_may_use_only_so_many_tokens(fleet: Fleet, crew: Crew, add: Add) -> None:
+    settings(fleet, "run_budget_tokens = 1000\n")
+    task = await add("Long", "usage input=900 output=200", "hang")
+    await crew.work()
+    assert (await fleet.get(task.id)).note == "the run cost 1,100 tokens of 1,000 tokens allowed"
+
+
+async def test_a_limit_that_is_nearly_spent_is_told_once_over_all_runs_of_the_task(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    await add(
+        "Near",
+        "usage cost=0.85",
+        "crash",
+        "on attempt 2",
+        "usage cost=0.05",
+        "write a.txt a",
+        budget={"usd": 1.0},
+    )
+    await crew.work()
+    assert await warnings(fleet) == ["the task has cost 0.85 USD, 85 % of 1.00 USD allowed"]
+
+
+async def test_another_runner_that_goes_on_with_the_run_warns_and_bills_no_second_time(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    gate = fleet.home / "gate"
+    task = await add(
+        "Near", "usage cost=0.9", f"wait until {gate}", "write a.txt a", budget={"usd": 1.0}
+    )
+    argv = (sys.executable, "-m", "codefleet", "--home", str(fleet.home), "run", "--agents=1")
+    nowhere = subprocess.DEVNULL
+    runner = await asyncio.create_subprocess_exec(*argv, stdout=nowhere, stderr=nowhere)
+    try:
+        await crew.wait_for(lambda: warnings(fleet))
+    finally:
+        runner.kill()
+        await runner.wait()
+    (run,) = await fleet.runs_of(task.id)
+    gate.touch()
+    await crew.work(1)
+    (adopted,) = await fleet.runs_of(task.id)
+    assert adopted.fence > run.fence
+    assert adopted.usage.cost_usd == pytest.approx(0.9)
+    assert await in_all(fleet) == pytest.approx(0.9)
+    assert len(await warnings(fleet)) == 1
+
+
+async def test_when_the_days_money_is_spent_work_waits_and_goes_on_the_next_day(
+    fleet: Fleet, crew: Crew, add: Add, clock: MovedClock
+) -> None:
+    settings(fleet, "day_budget_usd = 20.0\n")
+    gate = fleet.home / "gate"
+    first = await add("First", "write a.txt a", "usage cost=21", f"wait until {gate}")
+    second = await add("Second", "write b.txt b", priority=1)
+    loop = crew.loop(1)
+    running = asyncio.create_task(loop.run())
+
+    async def released() -> bool:
+        task = await fleet.get(first.id)
+        return task.runs == 1 and task.state is State.PENDING
+
+    async def completed() -> bool:
+        found = [await fleet.get(task.id) for task in (first, second)]
+        return all(task.state is State.COMPLETED for task in found)
+
+    await crew.wait_for(released)
+    waits = await fleet.status()
+    sentence = "today's 20.00 USD of the fleet are spent; goes on at 00:00 UTC"
+    assert [(w.why, w.text) for w in waits.waiting] == [("budget", sentence)] * 2
+    assert (await fleet.get(first.id)).attempts == 0
+    assert (await fleet.get(second.id)).runs == 0
+    gate.touch()
+    clock.to_tomorrow()
+    await add("Wake up", "finish --no-changes")
+    await crew.wait_for(completed)
+    loop.stop()
+    await running
+    runs = await fleet.runs_of(first.id)
+    assert [run.outcome for run in runs] == [Outcome.RELEASED, Outcome.SUBMITTED]
+    assert runs[0].reason is Reason.BUDGET
+    assert runs[1].session == runs[0].session
+
+
+async def test_a_higher_limit_lets_work_go_on_the_same_day(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    settings(fleet, "day_budget_usd = 1.0\n")
+    await add("First", "write a.txt a", "usage cost=1.5")
+    await crew.work(1)
+    later = await add("Later", "write b.txt b")
+    await crew.work(1)
+    assert (await fleet.get(later.id)).state is State.PENDING
+    settings(fleet, "day_budget_usd = 9.0\n")
+    await crew.work(1)
+    assert (await fleet.get(later.id)).state is State.COMPLETED
+
+
+async def test_a_repo_that_spent_its_day_leaves_the_others_alone(
+    fleet: Fleet, crew: Crew, add: Add, tmp_path: Path
+) -> None:
+    mail = make_repo(tmp_path / "mail", {"README.md": "Mail.\n"})
+    await register(fleet, mail.path)
+    settings(fleet, "repo_day_budget_usd = 50.0\n[repos.shop]\nrepo_day_budget_usd = 1.0\n")
+    await add("First", "write a.txt a", "usage cost=1.5", repo="shop", priority=5)
+    await crew.work(1)
+    held = await add("Held", "write b.txt b", repo="shop", priority=5)
+    free = await add("Free", "write b.txt b", repo="mail")
+    await crew.work(1)
+    assert (await fleet.get(held.id)).state is State.PENDING
+    assert (await fleet.get(free.id)).state is State.COMPLETED
+    assert (await fleet.why([held]))[held.id].text.startswith("today's 1.00 USD of shop are spent")
+
+
+async def test_a_day_that_is_nearly_spent_is_told_once_a_day(
+    fleet: Fleet, crew: Crew, add: Add, clock: MovedClock
+) -> None:
+    settings(fleet, "day_budget_usd = 10.0\n")
+    for day in (1, 2):
+        for part in (1, 2):
+            await add(f"Day {day}, part {part}", f"write {day}-{part}.txt x", "usage cost=4.2")
+        await crew.work(1)
+        await crew.work(1)
+        assert len(await warnings(fleet)) == day
+        clock.to_tomorrow()
+    assert (await warnings(fleet))[0] == (
+        "the fleet has cost 8.40 USD today, 84 % of 10.00 USD allowed"
+    )
+
+
+async def test_tokens_without_money_are_priced_and_the_run_says_the_same_as_the_ledger(
+    fleet: Fleet, crew: Crew
+) -> None:
+    told = '{"type": "usage", "input_tokens": 1000, "output_tokens": 200, "cached_tokens": 5000}'
+    settings(fleet, COMMAND.format(body=f"echo a > a.txt; cat <<X\n{told}\nX\n"))
+    draft = Draft(title="Priced", coder="command", model="house-blend-2026-01-01")
+    (task,) = await fleet.add([draft])
+    await crew.work()
+    (run,) = await fleet.runs_of(task.id)
+    (line,) = await ledger(fleet)
+    assert run.usage.cost_usd == pytest.approx((1000 * 10 + 200 * 100 + 5000 * 1) / 1e6)
+    assert line.data["source"] == "priced"
+    assert line.data["cost_usd"] == pytest.approx(run.usage.cost_usd)
+
+
+async def test_a_model_without_a_price_counts_tokens_and_no_money(fleet: Fleet, crew: Crew) -> None:
+    told = '{"type": "usage", "input_tokens": 1000}'
+    settings(fleet, COMMAND.format(body=f"echo a > a.txt; cat <<X\n{told}\nX\n"))
+    await fleet.add([Draft(title="Unknown", coder="command", model="nobody-knows")])
+    await crew.work()
+    (row,) = await fleet.cost(by=["model"], since=datetime(2020, 1, 1, tzinfo=UTC))
+    assert (row.model, row.source) == ("nobody-knows", "unpriced")
+    assert row.usage == Usage(input_tokens=1000)
+
+
+async def test_a_program_that_tells_nothing_is_estimated_from_its_characters(
+    fleet: Fleet, crew: Crew
+) -> None:
+    settings(fleet, COMMAND.format(body="echo a > a.txt; echo 12345678901234567890123456789012345"))
+    prompt = script("finish") + "x" * 4000
+    await fleet.add([Draft(title="Silent", prompt=prompt, coder="command", model="house-blend")])
+    await crew.work()
+    (line,) = await ledger(fleet)
+    assert line.data["source"] == "estimated"
+    assert line.data["output_tokens"] == 9
+    assert line.data["input_tokens"] > 1000
+    assert line.data["cost_usd"] > 0
+
+
+async def test_a_program_without_a_model_is_not_billed(fleet: Fleet, crew: Crew) -> None:
+    settings(fleet, COMMAND.format(body="echo a > a.txt"))
+    await fleet.add([Draft(title="A mere script", coder="command")])
+    await crew.work()
+    assert await ledger(fleet) == []
