@@ -96,6 +96,15 @@ def test_a_sum_that_falls_and_rises_again_is_billed_once() -> None:
     assert ledger.book(a_run(a_task()), NOON).usage == Usage(cost_usd=1.5)
 
 
+def test_a_program_that_tells_money_apart_from_its_tokens_is_not_billed_for_both() -> None:
+    ledger, heard = Ledger(registry.coder("codex").abilities, "shop", OWN), Heard()
+    run = a_run(a_task(), model="m")
+    ledger.hear(heard, Used(Usage(cost_usd=0.25), in_all=True))
+    run = run.evolve(usage=ledger.book(run, NOON).usage)
+    ledger.hear(heard, Used(Usage(input_tokens=1000)))
+    assert ledger.book(run, NOON).usage == Usage(input_tokens=1000, cost_usd=0.25)
+
+
 def test_what_is_booked_is_not_booked_again() -> None:
     ledger, heard = Ledger(registry.coder("claude").abilities, "shop", {}), Heard()
     ledger.hear(heard, Used(Usage(cost_usd=1.0)))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from codefleet.domain import prices
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run, Usage
-from codefleet.domain.prices import Bill, Price, Prices
+from codefleet.domain.prices import Bill, Price, Prices, Source
 from codefleet.ports import Abilities, Signal, Used
 from codefleet.runner.hearing import Heard
 
@@ -45,6 +45,7 @@ class Ledger:
         self._can, self._repo = can, repo
         self._tables: Sequence[Prices] = (own_prices, price_list().prices)
         self._fresh: dict[str | None, Usage] = {}
+        self._tells_money = False
 
     def hear(self, heard: Heard, signal: Signal) -> None:
         """Fold a signal in, and keep what came on top with it until it is booked."""
@@ -52,6 +53,7 @@ class Ledger:
         heard.take(signal)
         if before and (fresh := heard.spent - before) != Usage():
             self._fresh[heard.model] = self._fresh.get(heard.model, Usage()) + fresh
+            self._tells_money = heard.spent.cost_usd > 0
 
     def book(self, run: Run, now: datetime) -> Booked:
         """Put a price on what came on top; the run and its ledger carry the same money."""
@@ -72,6 +74,10 @@ class Ledger:
         return Booked(bill.usage, [self._line(run, bill, run.model, now)])
 
     def _priced(self, fresh: Usage, model: str | None) -> Bill:
+        if (
+            self._tells_money
+        ):  # perhaps apart from the tokens, which then have no price of their own
+            return Bill(fresh, Source.REPORTED)
         return prices.bill(fresh, model, self._tables, reports_cost=self._can.reports_cost)
 
     def _line(self, run: Run, bill: Bill, model: str | None, now: datetime) -> Event:
