@@ -393,7 +393,7 @@ def test_a_step_given_nonsense_breaks_with_a_sentence(stage: Stage, line: str) -
 
 
 def test_every_step_is_in_the_manual_at_the_top_of_the_program() -> None:
-    manual = re.findall(r"^    (\w+) .*$", str(scripted_agent.__doc__), re.MULTILINE)
+    manual = re.findall(r"^    ([\w-]+) .*$", str(scripted_agent.__doc__), re.MULTILINE)
     assert set(scripted_agent.STEPS) <= set(manual)
     assert set(scripted_agent.STEPS) == set(script_text.TAKES)
 

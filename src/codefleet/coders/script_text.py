@@ -19,6 +19,9 @@ TAKES = {
     "usage": (1, 4),
     "context": (2, 2),
     "ask": (1, 1),
+    "ask-in-file": (1, 1),
+    "note": (1, 1),
+    "result": (1, 1),
     "want": (1, 1),
     "listen": (0, 0),
     "wait": (1, 3),
@@ -32,7 +35,10 @@ TAKES = {
     "orphan": (0, 1),
 }
 """How many words each step is given, at least and at most."""
-WHOLE_LINE = {"shell", "commit", "say", "ask", "limit", "broke", "finish"}
+WHOLE_LINE = {
+    *("shell", "commit", "say", "ask", "ask-in-file", "note", "result"),
+    *("limit", "broke", "finish"),
+}
 
 
 class Trouble(Exception):

@@ -38,7 +38,10 @@ class Scripted:
             f"--notes={notes}",
             f"--resume={'yes' if assignment.resume else 'no'}",
         ]
-        return Start(argv=argv, stdin=jsonl.say("prompt", assignment.prompt), listens=True)
+        # One that goes on is told only what is new, and this one has no memory for its script.
+        script = f"{assignment.task.prompt}\n\n" if assignment.resume else ""
+        stdin = jsonl.say("prompt", script + assignment.prompt)
+        return Start(argv=argv, stdin=stdin, listens=True)
 
     def read(self, line: str) -> Iterator[Signal]:
         return jsonl.read(line)

@@ -30,6 +30,9 @@ the lines that follow, up to one that is just NAME. Lines that begin with # are 
     usage input=N output=N cached=N cost=USD
     context USED SIZE            say how full its context is, in tokens
     ask QUESTION | OPTION | ...  end the turn; when resumed, {{answer}} is what was answered
+    ask-in-file QUESTION | ...   the same, by way of Q&A.md
+    note TEXT                    add to KNOWLEDGE.md, for the next agent on the task
+    result STATUS SUMMARY        write result.json; instead of both, all of its text may be given
     want STEP                    ask for leave to do a step (`want shell make`), then do it
     listen                       wait for a human's message; {{message}} is what it says
     wait SECONDS                 do nothing for a while
@@ -44,8 +47,8 @@ the lines that follow, up to one that is just NAME. Lines that begin with # are 
     orphan [SECONDS]             leave a process behind in a session of its own (600)
 
 `on attempt N` begins what is done from the Nth run of the task on, instead of what stands before.
-A session that ended its turn by `ask` or `limit` goes on with the step after it. Standard input has
-one JSON object per line: the prompt, then messages and permissions as they come.
+A session that ended its turn by `ask`, `ask-in-file` or `limit` goes on with the step after it.
+Standard input has one JSON object per line: the prompt, then messages and permissions as they come.
 """
 
 import json
@@ -65,6 +68,7 @@ from codefleet.coders.script_text import Step, Trouble, blocks, steps_of
 
 IDENTITY = ("-c", "user.name=scripted agent", "-c", "user.email=scripted@codefleet.invalid")
 LOOK_AGAIN_S = 0.01
+NOTES = os.environ.get("FLEET_NOTES", ".codefleet")
 KNOWN = {"answer": "", "message": ""}
 NOTED: list[str] = []
 EARLY: list[dict[str, Any]] = []
@@ -260,6 +264,23 @@ def ask(text: str) -> NoReturn:
     sys.exit(0)
 
 
+def ask_in_file(text: str) -> NoReturn:
+    question, *options = (part.strip() for part in text.split("|"))
+    listed = "".join(f"- {option}\n" for option in options)
+    put(f"{NOTES}/Q&A.md", f"\n## Question\n\n{question}\n\n{listed}", "a")
+    finish("The question is in Q&A.md.")
+
+
+def note(text: str) -> None:
+    put(f"{NOTES}/KNOWLEDGE.md", text, "a")
+
+
+def result(text: str) -> None:
+    status, _, summary = text.partition(" ")
+    said = json.dumps({"status": status, "summary": summary})
+    put(f"{NOTES}/result.json", text if text.lstrip().startswith("{") else said, "w")
+
+
 def wait(*how: str) -> None:
     match how:
         case ["until", path]:
@@ -341,14 +362,14 @@ def orphan(seconds: str = "600") -> None:
 
 
 STEPS: dict[str, Callable[..., None]] = {
-    step.__name__: step
+    step.__name__.replace("_", "-"): step
     for step in (
         *(write, append, edit, delete, shell, commit, say, recite, usage, context),
-        *(ask, want, listen, wait),
+        *(ask, ask_in_file, note, result, want, listen, wait),
         *(limit, broke, finish, crash, hang, spin, ignore, orphan),
     )
 }
-LAST = {"ask", "limit", "broke", "finish", "crash"}
+LAST = {"ask", "ask-in-file", "limit", "broke", "finish", "crash"}
 
 if __name__ == "__main__":
     main()

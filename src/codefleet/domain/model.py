@@ -88,6 +88,14 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
 
 
+class Claimed(StrEnum):
+    """What an agent says of its own work, in `result.json`."""
+
+    COMPLETED = "completed"
+    NO_CHANGES = "completed_no_changes"
+    BLOCKED = "blocked"
+
+
 class Landing(StrEnum):
     """How finished work of a repo reaches its trunk."""
 
@@ -256,6 +264,19 @@ class Evidence(Noun):
         return all(check.passed for check in self.checks)
 
 
+class Result(Noun):
+    """What an agent says of its work when it ends; files and commits are as git has them."""
+
+    status: Claimed = Claimed.COMPLETED
+    summary: str = ""
+    files_changed: tuple[str, ...] = ()
+    tests: str = ""
+    commits: int = 0
+    next_steps: tuple[str, ...] = ()
+    question: str = ""
+    options: tuple[str, ...] = ()
+
+
 class Run(Noun):
     """One attempt at a task by one agent, under a lease."""
 
@@ -282,6 +303,7 @@ class Run(Noun):
     note: str = ""
     said: str = ""
     evidence: Evidence | None = None
+    result: Result | None = None
     started_at: Instant
     ended_at: Instant | None = None
     version: int = 0

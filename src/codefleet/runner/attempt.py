@@ -11,12 +11,23 @@ from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
 from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, State, Task, Usage
+from codefleet.domain.model import (
+    Evidence,
+    Landing,
+    Question,
+    Reason,
+    Repo,
+    Run,
+    State,
+    Task,
+    Usage,
+)
+from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Assignment, Coder
 from codefleet.runner import checkpoint, continuing, custody, evidence, prompt, rests, verdict
 from codefleet.runner.allowance import Allowance
-from codefleet.runner.briefing import brief
+from codefleet.runner.briefing import brief, questions_of
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
@@ -26,6 +37,7 @@ from codefleet.runner.hearing import Heard, hear_the_end
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
 from codefleet.runner.listening import Listener
+from codefleet.runner.notebook import Notebook
 from codefleet.runner.salvage import archive, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
@@ -48,6 +60,7 @@ class Attempt:
         self.hold = Hold(desk.fleet, run)
         self.place = Workplace(desk, repo)
         self.folder = desk.places.run(run)
+        self.notebook = Notebook(desk.places, self.hold)
         self.kept: Kept | None = None
         self.stopping: Stop | None = None
         self._asked_to_stop = False
@@ -189,12 +202,16 @@ class Attempt:
                     kept.kill()
                     await kept.ended()
                 custody.sweep(run.id)
+                await self.notebook.close_for(run)
 
     async def _start(self, coder: Coder) -> Kept:
         known = (self.task, self.run, self.repo, self.settings, self.conflicts)
         story = await brief(self.fleet, *known)
-        left = await continuing.left(story.earlier, coder, self.places)
-        story = story._replace(checkpoint=left)
+        story = story._replace(
+            checkpoint=await continuing.left(story.earlier, coder, self.places),
+            notes=await self.notebook.open(story.earlier, await self._questions()),
+            resumed=continuing.session(story.earlier, coder),
+        )
         file = self.folder / "prompt.md"
         await asyncio.to_thread(file.write_text, text := prompt.compose(story))
         start = coder.start(
@@ -205,7 +222,7 @@ class Attempt:
                 prompt_file=file,
                 worktree=Path(str(self.run.worktree)),
                 options=self.settings.coders.get(coder.name, {}),
-                resume=continuing.session(story.earlier, coder),
+                resume=story.resumed,
                 judged=[rule.tool for rule in self.settings.policy],
             )
         )
@@ -217,11 +234,21 @@ class Attempt:
             cwd=Path(str(self.run.worktree)),
             env=custody.environment(
                 self.settings.environment,
-                {"FLEET_RUN": self.run.id, "FLEET_TASK": self.task.id, **start.env},
+                {
+                    "FLEET_RUN": self.run.id,
+                    "FLEET_TASK": self.task.id,
+                    "FLEET_NOTES": story.notes,
+                    **start.env,
+                },
             ),
             run_id=self.run.id,
             grace_s=self.settings.grace_s,
         )
+
+    async def _questions(self) -> Sequence[Question]:
+        """What this task's agents have asked in words, before this run."""
+        asked = await questions_of(self.fleet, self.task)
+        return [each for each in asked if each.tool is None and each.run != self.run.id]
 
     async def _set_up(self, command: str, worktree: Path) -> None:
         log = self.folder / "setup.log"
@@ -242,15 +269,19 @@ class Attempt:
         if self.stopping and self.stopping.cause in (Cause.CANCELLED, Cause.LOST):
             await self._wind_down(self.stopping.why)
             return
+        await self.notebook.close()
         errors = self._last_of_stderr()
         if not self.stopping:
             hear_the_end(self.heard, coder, exit.code, errors)
         ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
         if isinstance(ended, Failed) and self.heard.end is None:
             ended = Failed(ended.reason, f"{ended.note}\n{errors[-NOTE_TAIL:]}".strip())
+        result, asks = await self.notebook.says(await self._questions())
+        ended = verdict.of_the_notes(ended, result, asks)
         inspection = Inspection(self.hold, self.place, self.task, self.settings, self.folder)
         found = await inspection.look(self._message(), checked=isinstance(ended, Delivered))
-        await self.hold.note(evidence=found, said=self.heard.said[-4000:])
+        result = corrected(result, found) if result else None
+        await self.hold.note(evidence=found, result=result, said=self.heard.said[-4000:])
         if isinstance(ended, Delivered):
             await self._deliver(ended, found)
         else:
@@ -317,6 +348,7 @@ class Attempt:
         """Something of ours went wrong: stop the agent, save what there is, tell the store."""
         await self._silence()
         try:
+            await self.notebook.close()
             note = failed.note + await self._save_what_there_is()
             await self._end(Failed(failed.reason, note))
         except Stale:
@@ -341,6 +373,7 @@ class Attempt:
         await self._silence()
         worktree = Path(self.run.worktree) if self.run.worktree else None
         if worktree and worktree.is_dir() and not await self.place.taken_by_another(self.run):
+            await self.notebook.close()
             await salvage(worktree, self._message())
             await archive(Path(self.repo.path), self.run.id, await self.place.tip(worktree))
             await self._leave()

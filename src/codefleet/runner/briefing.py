@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from codefleet.config import Config
-from codefleet.domain.model import Message, Repo, Run, Task
+from codefleet.domain.model import Message, Question, Repo, Result, Run, Task
 from codefleet.fleet import Fleet
 from codefleet.runner.prompt import Story
 
@@ -12,18 +12,32 @@ async def brief(
     fleet: Fleet, task: Task, run: Run, repo: Repo, settings: Config, conflicts: Sequence[str]
 ) -> Story:
     """The whole story of a task, for the agent of this run."""
-    questions = await fleet.store.questions()
+    questions = await questions_of(fleet, task)
     runs = await fleet.store.runs(tasks=[task.id])
     return Story(
         task=task,
         earlier=[each for each in runs if each.number < run.number],
-        answers=[q for q in questions if q.task == task.id and q.answer is not None],
+        answers=[question for question in questions if question.answer is not None],
         conflicts=conflicts,
         checks=(*settings.checks, *task.checks),
         trunk=repo.trunk,
         collisions=await _collisions(fleet, task),
         messages=await _messages(fleet, task, run),
+        results=await _results(fleet, task),
     )
+
+
+async def questions_of(fleet: Fleet, task: Task) -> Sequence[Question]:
+    """All that agents of this task have asked, in words or for leave."""
+    return [question for question in await fleet.store.questions() if question.task == task.id]
+
+
+async def _results(fleet: Fleet, task: Task) -> Sequence[tuple[Task, Result]]:
+    """What the tasks that this one needs have come to, each by its last run that says so."""
+    needs = {need.id: need for need in await fleet.needs_of(task)}
+    runs = await fleet.store.runs(tasks=list(needs)) if needs else ()
+    said = {run.task: run.result for run in runs if run.result}
+    return [(needs[need], result) for need, result in said.items()]
 
 
 async def _collisions(fleet: Fleet, task: Task) -> Sequence[tuple[str, Sequence[str]]]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from codefleet.domain import persistence
-from codefleet.domain.model import Evidence, Reason, Run
+from codefleet.domain.model import Claimed, Evidence, Reason, Result, Run
 from codefleet.ports import Abilities, Asks, Broke, Finished, Limited
 from codefleet.runner.custody import Exit
 from codefleet.runner.hearing import Heard
@@ -106,6 +106,16 @@ def bounded(ended: Verdict, run: Run, earlier: Sequence[Run]) -> Verdict:
             fruitless = f"{persistence.MOST_FRUITLESS} fresh starts in a row brought nothing new"
             return Failed(Reason.CONTEXT_FULL, f"{note}; {fruitless}")
     return ended
+
+
+def of_the_notes(ended: Verdict, result: Result | None, asks: Asks | None) -> Verdict:
+    """What the agent's notes add to a run that ended well; a run that did not is moved by none."""
+    if not isinstance(ended, Delivered):
+        return ended
+    if asks:
+        return Asked(asks)
+    nothing_to_do = result is not None and result.status is Claimed.NO_CHANGES
+    return Delivered(ended.no_changes or nothing_to_do)
 
 
 def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:

@@ -13,6 +13,7 @@ from codefleet.domain.model import (
     Evidence,
     InboxItem,
     Limit,
+    Result,
     Run,
     Task,
     Usage,
@@ -112,9 +113,21 @@ def _work(page: TaskPage) -> Iterator[str]:
     if not page.runs:
         return
     yield from ("", show.runs(page.runs))
+    spoken = [run for run in page.runs if run.result]
+    if spoken and spoken[-1].result:
+        yield from _result(spoken[-1], spoken[-1].result)
     seen = [run for run in page.runs if run.evidence]
     if seen and seen[-1].evidence:
         yield from _evidence(seen[-1], seen[-1].evidence)
+
+
+def _result(run: Run, result: Result) -> Iterator[str]:
+    """What the agent itself says, and so no proof."""
+    yield from ("", f"result of run {run.number}, by its agent: {result.status}")
+    yield from (f"  {line}" for line in clean_lines(result.summary).splitlines())
+    if result.tests:
+        yield f"  tests: {clean(result.tests)}"
+    yield from (f"  next: {clean(step)}" for step in result.next_steps)
 
 
 def _evidence(run: Run, evidence: Evidence) -> Iterator[str]:

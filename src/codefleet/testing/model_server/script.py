@@ -93,15 +93,32 @@ def prompt(*steps: Mapping[str, Any]) -> str:
 
 
 def find(conversation: Sequence[Message], named: str | None) -> Place:
-    """The place in the newest prompt with a script, else in the one that the address names."""
+    """The place in the newest prompt with a script, else in the one that the address names.
+
+    Of several scripts in a prompt, the next one is played each time that a prompt comes: the same
+    one again, or one without a script, as a session gets that goes on.
+    """
     for at in reversed(range(len(conversation))):
         for text in reversed(conversation[at].texts):
             scripts = [] if conversation[at].by_model else IN_PROMPT.findall(text)
             if scripts:
                 times = _times(scripts[0], conversation)
-                script = scripts[min(times, len(scripts)) - 1]
-                return Place(script, _answers(conversation[at + 1 :]))
+                return _place(scripts, times, conversation[at + 1 :])
     return Place(named or "[]", _answers(conversation))
+
+
+def _place(scripts: Sequence[str], times: int, after: Sequence[Message]) -> Place:
+    """The place in these scripts, which came `times` times, by what came after them."""
+    plain = [at for at, message in enumerate(after) if _is_prompt(message)]
+    later = plain[: max(0, len(scripts) - times)]
+    rest = after[later[-1] + 1 :] if later else after
+    return Place(scripts[min(times + len(later), len(scripts)) - 1], _answers(rest))
+
+
+def _is_prompt(message: Message) -> bool:
+    """Is this what somebody said, and not a remark of the program, which it puts into a tag?"""
+    words = [text for text in message.texts if text.strip() and not text.lstrip().startswith("<")]
+    return bool(words) and not message.by_model
 
 
 def _times(script: str, conversation: Sequence[Message]) -> int:

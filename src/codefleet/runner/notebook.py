@@ -1,0 +1,81 @@
+"""A run's notes from its start to its end: laid out, brought home, and read for what they say."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from codefleet.domain import dialogue, result
+from codefleet.domain.errors import Stale, Workspace
+from codefleet.domain.model import Claimed, Question, Result, Run
+from codefleet.ports import Asks
+from codefleet.runner import notes
+from codefleet.runner.hold import Hold
+from codefleet.runner.places import Places
+
+BLOCKED = "The agent says that it is blocked, but not by what."
+
+
+class Notebook:
+    """The notes of one run, in its worktree while it lasts and in its folder ever after."""
+
+    def __init__(self, places: Places, hold: Hold) -> None:
+        self._places, self._hold = places, hold
+
+    async def open(self, earlier: Sequence[Run], asked: Sequence[Question]) -> str:
+        """Lay out what earlier runs left, and return the name of the folder it is in."""
+        run = self._hold.run
+        folder = await _folder(run)
+        contents = notes.latest([self._places.run(each) for each in earlier])
+        contents[notes.QUESTIONS] = dialogue.written(asked)
+        await asyncio.to_thread(notes.lay_out, folder, run.id, contents)
+        return folder.name
+
+    async def close(self) -> None:
+        """Bring the notes home; where that fails, say so and leave them where they are."""
+        try:
+            await self._bring_home(self._hold.run)
+        except Workspace as trouble:
+            with suppress(Stale):  # a run that lost its task has nobody to tell
+                await self._hold.tell("run.warned", trouble.problem)
+
+    async def close_for(self, earlier: Run) -> None:
+        """Bring home what an earlier run of the task left behind when its runner was killed."""
+        with suppress(Workspace):
+            if _has_place(earlier) and notes.belongs_to(await _folder(earlier), earlier.id):
+                await self._bring_home(earlier)
+
+    async def says(self, asked: Sequence[Question]) -> tuple[Result | None, Asks | None]:
+        """What the agent left in its notes: its result, and what it asks."""
+        home = self._places.run(self._hold.run)
+        found = await self._result(notes.at_home(home, notes.RESULT))
+        fresh = dialogue.news(notes.at_home(home, notes.QUESTIONS), asked)
+        if fresh:
+            options = fresh[0].options if len(fresh) == 1 else ()
+            return found, Asks("\n\n".join(each.text for each in fresh), options)
+        if found and found.status is Claimed.BLOCKED:
+            return found, Asks(found.question or found.summary or BLOCKED, found.options)
+        return found, None
+
+    async def _result(self, text: str) -> Result | None:
+        if not text:
+            return None
+        read = result.read(text)
+        if read.problems:
+            told = f"{notes.RESULT}: {'; '.join(read.problems)}"
+            await self._hold.tell("run.warned", told)
+        return read.result
+
+    async def _bring_home(self, run: Run) -> None:
+        if _has_place(run):
+            home = self._places.run(run)
+            await asyncio.to_thread(notes.bring_home, await _folder(run), home)
+
+
+def _has_place(run: Run) -> bool:
+    return bool(run.worktree and run.base and Path(run.worktree).is_dir())
+
+
+async def _folder(run: Run) -> Path:
+    worktree = Path(str(run.worktree))
+    return worktree / await notes.folder_name(worktree, str(run.base))

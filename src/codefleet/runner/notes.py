@@ -1,0 +1,123 @@
+"""The notes of a task: files that its agents keep in the worktree, handed on from run to run.
+
+They stand in a folder that git ignores, because a sandboxed agent may write nowhere else. When a
+run ends they go home into the run's folder, and the next run of the task gets them from there.
+Whatever an agent puts in their place, no link is followed and no file is read without a bound.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from codefleet.domain.errors import Workspace
+from codefleet.domain.model import RunId
+from codefleet.runner.git import Git
+from codefleet.runner.slot import unlock_folders
+
+PLAN, KNOWLEDGE, QUESTIONS, RESULT = "PLAN_AND_STATUS.md", "KNOWLEDGE.md", "Q&A.md", "result.json"
+CARRIED_ON = (PLAN, KNOWLEDGE)
+"""What the next run finds as the last one left it; the rest is written anew."""
+FILES = (*CARRIED_ON, QUESTIONS, RESULT)
+LARGEST = 256 * 1024
+CUT = "\n\n(it was longer; the rest was not kept)\n"
+NAME = ".codefleet"
+IGNORE = ".gitignore"
+NO_FOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+async def folder_name(worktree: Path, base: str) -> str:
+    """The name of the folder in this worktree: one that the user's repository does not have."""
+    tracked = set((await Git(worktree)("ls-tree", "--name-only", "-z", base)).split("\0"))
+    names = (NAME if number == 0 else f"{NAME}-{number}" for number in count())
+    return next(name for name in names if name not in tracked)
+
+
+def lay_out(folder: Path, run: RunId, contents: Mapping[str, str]) -> None:
+    """Make the folder with these files, whatever stood there before."""
+    try:
+        _remove(folder)
+        folder.mkdir()
+        (folder / IGNORE).write_text(f"# {run}\n*\n", encoding="utf-8")
+        for name, text in contents.items():
+            (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="")
+    except OSError as trouble:
+        raise Workspace(
+            f"cannot write {folder}: {trouble.strerror}", hint="is the disk full?"
+        ) from None
+
+
+def belongs_to(folder: Path, run: RunId) -> bool:
+    """Was the folder laid out for this run?"""
+    return (_read_all(folder, (IGNORE,)).get(IGNORE) or "").startswith(f"# {run}\n")
+
+
+def bring_home(folder: Path, home: Path) -> None:
+    """Move the notes into the run's folder; done again after a crash, it loses nothing."""
+    try:
+        for name, text in _read_all(folder, FILES).items():
+            draft = home / f"{name}.draft"
+            draft.touch(mode=0o600)
+            draft.write_text(text, encoding="utf-8", newline="")
+            draft.replace(home / name)
+    except OSError as trouble:
+        raise Workspace(
+            f"the notes are still in {folder}: {trouble.strerror}", hint="is the disk full?"
+        ) from None
+    with suppress(OSError):  # git ignores what stays, and the next run removes it
+        _remove(folder)
+
+
+def latest(homes: Sequence[Path]) -> dict[str, str]:
+    """What the next run goes on with: of each file the newest in these folders, old to new."""
+    found: dict[str, str] = {}
+    for home in homes:
+        found |= _read_all(home, CARRIED_ON)
+    return found
+
+
+def at_home(home: Path, name: str) -> str:
+    """One of the notes as the run left it; empty when there is none."""
+    return _read_all(home, (name,)).get(name, "")
+
+
+def _read_all(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """The regular files of these names in a folder, read without following any link."""
+    try:
+        inside = os.open(folder, NO_FOLLOW | os.O_DIRECTORY)
+    except OSError:
+        return {}
+    try:
+        read = {name: _read(inside, name) for name in names}
+    finally:
+        os.close(inside)
+    return {name: text for name, text in read.items() if text is not None}
+
+
+def _read(folder: int, name: str) -> str | None:
+    try:
+        descriptor = os.open(name, NO_FOLLOW, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+    finally:
+        os.close(descriptor)
+    text = data[:LARGEST].decode(errors="replace")
+    return text if len(data) <= LARGEST else text + CUT
+
+
+def _remove(folder: Path) -> None:
+    """Remove what stands there; of a link only the link."""
+    if folder.is_dir() and not folder.is_symlink():
+        folder.chmod(stat.S_IRWXU)
+        unlock_folders(folder)
+        shutil.rmtree(folder)
+    else:
+        folder.unlink(missing_ok=True)
