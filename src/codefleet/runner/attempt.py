@@ -38,6 +38,7 @@ from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
 from codefleet.runner.listening import Listener
 from codefleet.runner.notebook import Notebook
+from codefleet.runner.redaction import redacted
 from codefleet.runner.salvage import archive, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
@@ -57,7 +58,7 @@ class Attempt:
         self.settings_now = lambda: desk.settings(repo)
         self.task = task
         self.repo = repo
-        self.hold = Hold(desk.fleet, run)
+        self.hold = Hold(desk.fleet, run, custody.secrets(self.settings))
         self.place = Workplace(desk, repo)
         self.folder = desk.places.run(run)
         self.notebook = Notebook(desk.places, self.hold)
@@ -314,7 +315,7 @@ class Attempt:
             await insist(lambda: self.fleet.submit(self.run, approved=approved))
 
     async def _end(self, ended: verdict.Verdict) -> None:
-        match ended:
+        match redacted(ended, self.hold.secrets):
             case verdict.Failed() as bad:
                 told = (bad.reason, bad.note, self.settings)
                 task = await insist(lambda: self.fleet.fail(self.run, *told))
@@ -371,9 +372,9 @@ class Attempt:
     async def _wind_down(self, why: str) -> None:
         """The task belongs to somebody else now: stop, archive the work, and say no more."""
         await self._silence()
+        await self.notebook.close_for(self.run)
         worktree = Path(self.run.worktree) if self.run.worktree else None
         if worktree and worktree.is_dir() and not await self.place.taken_by_another(self.run):
-            await self.notebook.close()
             await salvage(worktree, self._message())
             await archive(Path(self.repo.path), self.run.id, await self.place.tip(worktree))
             await self._leave()

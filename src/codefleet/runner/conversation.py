@@ -12,6 +12,7 @@ from codefleet.config import Config
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Question
 from codefleet.domain.policy import Decision, Ruling, decide
+from codefleet.domain.secrets import redact
 from codefleet.ports import Asks, Broke, Coder, Finished, Limited, Signal, Talker, Wants
 from codefleet.runner.custody import Kept
 from codefleet.runner.hearing import Heard
@@ -125,5 +126,5 @@ class Conversation:
         }
 
     def _within(self, detail: str) -> str:
-        """Paths in the worktree are told from its top, as rules name them."""
-        return detail.removeprefix(f"{self.hold.run.worktree}/")
+        """Paths in the worktree are told from its top, as rules name them, and keys not at all."""
+        return redact(detail.removeprefix(f"{self.hold.run.worktree}/"), self.hold.secrets)

@@ -3,6 +3,8 @@
 import traceback
 from pathlib import Path
 
+from codefleet.domain.secrets import redact
+
 
 def record(log: Path, where: str, surprise: BaseException) -> None:
     """Append the whole story to the log; a log that cannot be written is no further trouble."""
@@ -10,6 +12,6 @@ def record(log: Path, where: str, surprise: BaseException) -> None:
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{where}\n{story}\n")
+            file.write(redact(f"{where}\n{story}\n"))
     except OSError:
         return

@@ -15,7 +15,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from codefleet.config import Config
 from codefleet.domain.errors import Workspace
+from codefleet.domain.secrets import values_of
 from codefleet.ports import Start
 from codefleet.runner import channel
 from codefleet.runner.process import TAG, Process, readable, reap, sweep
@@ -169,6 +171,15 @@ def environment(allow: Iterable[str], extra: Mapping[str, str]) -> dict[str, str
         if any(fnmatchcase(name, pattern) for pattern in patterns)
     }
     return {**kept, **extra}
+
+
+def secrets(settings: Config) -> frozenset[str]:
+    """The keys that an agent under these settings is given, or finds in its environment."""
+    given = environment(settings.environment, {})
+    for options in settings.coders.values():
+        env = options.get("env")
+        given |= {str(k): str(v) for k, v in env.items()} if isinstance(env, Mapping) else {}
+    return values_of(given)
 
 
 def _write_orders(

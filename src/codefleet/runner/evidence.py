@@ -15,8 +15,10 @@ from uuid import uuid4
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Change, Check, Evidence
 from codefleet.domain.scope import matches
+from codefleet.domain.secrets import values_of
 from codefleet.runner.git import Git
 from codefleet.runner.process import TAG, sweep
+from codefleet.runner.redaction import redact_file
 
 DIFF = ("diff-tree", "-r", "-z", "--find-renames", "--no-ext-diff", "--no-textconv")
 KINDS = {"A": "added", "D": "deleted", "R": "renamed", "C": "added"}
@@ -61,6 +63,7 @@ async def check(
     tagged = {TAG: f"check-{uuid4()}", **env}
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
+        log.touch(mode=0o600)
         with log.open("wb") as output:
             code, problem = await _run(command, folder, tagged, output, timeout_s)
             output.write(problem.encode())
@@ -68,6 +71,7 @@ async def check(
         raise Workspace(
             f"cannot write {log}: {trouble.strerror}", hint="is the disk full?"
         ) from None
+    await asyncio.to_thread(redact_file, log, values_of(env))
     seconds = round(time.monotonic() - started, 3)
     return Check(command=command, exit_code=code, seconds=seconds, log=str(log), tail=_tail(log))
 

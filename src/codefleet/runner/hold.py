@@ -1,7 +1,7 @@
 """A run as its runner holds it: every write goes through here, one at a time, under the fence."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -9,9 +9,12 @@ from codefleet.domain.errors import Stale, StoreTrouble
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run
 from codefleet.fleet import Fleet
+from codefleet.runner.redaction import redacted
 
 TRIES = 10
 AGAIN_S = 1.0
+WORDS = {"said", "evidence", "result"}
+"""What a run says of itself in words of agents and programs."""
 
 
 T = TypeVar("T")
@@ -30,14 +33,20 @@ async def insist(write: Callable[[], Awaitable[T]]) -> T:
 class Hold:
     """The current version of a live run, and its lease."""
 
-    def __init__(self, fleet: Fleet, run: Run) -> None:
+    def __init__(self, fleet: Fleet, run: Run, secrets: Collection[str] = ()) -> None:
         self.fleet = fleet
         self.run = run
+        self.secrets = secrets
         self.lost = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
 
     async def note(self, events: Sequence[Event] = (), **changes: Any) -> None:
         """Write down what is new; raises Stale once the run has lost its task."""
+        events = [self._redacted(each) for each in events]
+        changes = {
+            name: redacted(value, self.secrets) if name in WORDS else value
+            for name, value in changes.items()
+        }
         async with self._one_at_a_time:
             try:
                 self.run = await insist(lambda: self.fleet.note(self.run, events, **changes))
@@ -48,6 +57,11 @@ class Hold:
     def remember(self, **changes: Any) -> None:
         """Know something that can wait until the next note to be written down."""
         self.run = self.run.evolve(**changes)
+
+    def _redacted(self, told: Event) -> Event:
+        words = {"text": told.text, "data": told.data}
+        clean = redacted(words, self.secrets)
+        return told if clean == words else told.evolve(**clean)
 
     async def tell(self, kind: str, text: str = "", **data: Any) -> None:
         """Append one event about this run."""

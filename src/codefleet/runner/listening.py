@@ -1,7 +1,7 @@
 """Reading a living agent on a tick: lines -> signals -> events, and a finger on its pulse."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience
 from codefleet.domain.model import Event, Task
-from codefleet.ports import Abilities, Coder, Filled
+from codefleet.ports import Abilities, Coder, Filled, Signal, Wants
 from codefleet.runner.allowance import Allowance
 from codefleet.runner.billing import Ledger
 from codefleet.runner.conversation import Conversation
@@ -20,6 +20,7 @@ from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
 from codefleet.runner.heartbeat import Heartbeat
 from codefleet.runner.hold import Hold
+from codefleet.runner.redaction import redacted
 from codefleet.runner.tail import Beat, Tail
 from codefleet.runner.verdict import Cause
 
@@ -92,7 +93,7 @@ class Listener:
     def _replay(self) -> None:
         """After an adoption: hear again, silently, what an earlier reader has told already."""
         for line in self._tail.earlier():
-            for signal in self.coder.read(line):
+            for signal in self._signals(line):
                 self.heard.take(signal)
                 self.talk.recall(signal)
 
@@ -122,7 +123,7 @@ class Listener:
         for line in lines:
             is_flood = len(events) >= MOST_EVENTS
             left_out += is_flood
-            for signal in self.coder.read(line):
+            for signal in self._signals(line):
                 self.ledger.hear(self.heard, signal)
                 decisions += self.talk.weigh(signal, now)
                 self._pulse.output()
@@ -139,6 +140,12 @@ class Listener:
         if guess := self.ledger.guess(self.hold.run, self.kept.folder / "prompt.md", now):
             await self.hold.note(guess.lines, usage=guess.usage)
         await self.allowance.warn()
+
+    def _signals(self, line: str) -> Iterator[Signal]:
+        """What a line means, without keys; what goes back to the agent stays as it is."""
+        for signal in self.coder.read(line):
+            is_sent_back = isinstance(signal, Wants)
+            yield signal if is_sent_back else redacted(signal, self.hold.secrets)
 
     async def _feel(self) -> None:
         """Stop an agent that overran its time, money or context, or shows no sign of life."""

@@ -1,4 +1,4 @@
-"""A run's notes from its start to its end: laid out, brought home, and read for what they say."""
+"""A run's papers from its start to its end: laid out, brought home, redacted, and read."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,10 +9,12 @@ from codefleet.domain import dialogue, result
 from codefleet.domain.errors import Stale, Workspace
 from codefleet.domain.model import Claimed, Question, Result, Run
 from codefleet.ports import Asks
-from codefleet.runner import notes
+from codefleet.runner import channel, notes
 from codefleet.runner.hold import Hold
 from codefleet.runner.places import Places
+from codefleet.runner.redaction import redact_file
 
+TALK = ("stdout.jsonl", "stderr.log", channel.LINES)
 BLOCKED = "The agent says that it is blocked, but not by what."
 
 
@@ -32,18 +34,21 @@ class Notebook:
         return folder.name
 
     async def close(self) -> None:
-        """Bring the notes home; where that fails, say so and leave them where they are."""
+        """Bring the notes home and take keys out of all files; what fails is told, and left."""
         try:
             await self._bring_home(self._hold.run)
+            await self._redact(self._hold.run)
         except Workspace as trouble:
             with suppress(Stale):  # a run that lost its task has nobody to tell
                 await self._hold.tell("run.warned", trouble.problem)
 
-    async def close_for(self, earlier: Run) -> None:
-        """Bring home what an earlier run of the task left behind when its runner was killed."""
+    async def close_for(self, run: Run) -> None:
+        """The same for a run that lost its task, whose worktree may be another's by now."""
         with suppress(Workspace):
-            if _has_place(earlier) and notes.belongs_to(await _folder(earlier), earlier.id):
-                await self._bring_home(earlier)
+            if _has_place(run) and notes.belongs_to(await _folder(run), run.id):
+                await self._bring_home(run)
+        with suppress(Workspace):
+            await self._redact(run)
 
     async def says(self, asked: Sequence[Question]) -> tuple[Result | None, Asks | None]:
         """What the agent left in its notes: its result, and what it asks."""
@@ -70,6 +75,12 @@ class Notebook:
         if _has_place(run):
             home = self._places.run(run)
             await asyncio.to_thread(notes.bring_home, await _folder(run), home)
+
+    async def _redact(self, run: Run) -> None:
+        """While the agent ran, its output was its own; now it is ours to keep."""
+        home = self._places.run(run)
+        for name in (*TALK, *notes.FILES):
+            await asyncio.to_thread(redact_file, home / name, self._hold.secrets)
 
 
 def _has_place(run: Run) -> bool:

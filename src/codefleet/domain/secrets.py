@@ -1,0 +1,205 @@
+"""What looks like a key becomes stars, and everything keeps its length in bytes.
+
+Keys are known by their shape (`ghp_...`, a PEM block), by what stands before them (`password=`,
+`Authorization: Bearer`), or because the agent was given them in its environment. Each pattern takes
+all it can and a function then judges what it took: so a line of any length is read just once, and
+what looks like a key but is a word, a hash or a call in source code stays.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+MARK = b"[redacted]"
+SHORTEST_VALUE = 8
+
+# A key does not begin inside a word; before it, an escape of JSON or of a URL, or the colour that a
+# terminal is told, is no word.
+_NO_WORD = re.compile(rb"(?:^|[^A-Za-z0-9_-]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9]m)\Z")
+_IN_URL = re.compile(rb"[?&][\w.-]*\Z")
+_LABEL = re.compile(
+    rb"authorization[\\\"']{0,3}[ \t]{0,2}[:=][ \t]{0,2}[\\\"']{0,3}\Z", re.IGNORECASE
+)
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+def redact(text: str, known: Iterable[str] = ()) -> str:
+    """The text with every key in it made unreadable; `known` are values that are keys for sure."""
+    data = text.encode(errors="surrogatepass")
+    clean = redact_bytes(data, known)
+    return text if clean == data else clean.decode(errors="surrogatepass")
+
+
+def redact_bytes(data: bytes, known: Iterable[str] = ()) -> bytes:
+    """The same for bytes, which need not be text."""
+    for value in sorted(known, key=len, reverse=True):
+        for spelled in _spellings(value):
+            if spelled in data:
+                data = data.replace(spelled, _stars(spelled))
+    for shape in SHAPES:
+        if shape.hint in data:
+            data = shape.pattern.sub(shape.judged, data)
+    return data
+
+
+def values_of(environment: Mapping[str, str]) -> frozenset[str]:
+    """The values of the variables whose names say that they are secret."""
+    return frozenset(
+        value
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and len(value) >= SHORTEST_VALUE and value not in MARK.decode()
+    )
+
+
+class Shape(NamedTuple):
+    """What every match contains, a pattern with the key as its group `key`, and who judges it."""
+
+    hint: bytes
+    pattern: re.Pattern[bytes]
+    is_key: Callable[[bytes, re.Match[bytes]], bool]
+
+    def judged(self, found: re.Match[bytes]) -> bytes:
+        key = found["key"]
+        if not self.is_key(key, found):
+            return found[0]
+        start = found.start("key") - found.start()
+        return found[0][:start] + _stars(key) + found[0][start + len(key) :]
+
+
+def _stars(key: bytes) -> bytes:
+    """As many bytes as the key has, with its line ends where they were."""
+    if b"\n" in key:
+        return re.sub(rb"[^\r\n]", b"*", key)
+    room = len(key) - len(MARK)
+    return b"*" * len(key) if room < 0 else MARK[:-1] + b"*" * room + MARK[-1:]
+
+
+def _spellings(value: str) -> Iterable[bytes]:
+    """A value as it is, and as it stands inside a text of JSON."""
+    plain = value.encode(errors="surrogatepass")
+    inside = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return (plain,) if inside == plain else (plain, inside)
+
+
+def _shape(prefix: bytes, body: bytes, shortest: int, longest: int = 1000) -> Shape:
+    """Keys that begin so, and have as many characters."""
+    pattern = re.compile(rb"(?P<key>" + prefix + body + rb"*)")
+
+    def fits(key: bytes, found: re.Match[bytes]) -> bool:
+        return shortest <= len(key) <= longest and _stands_alone(found)
+
+    return Shape(prefix[:3], pattern, fits)
+
+
+def _before(found: re.Match[bytes], length: int) -> bytes:
+    return found.string[max(0, found.start() - length) : found.start()]
+
+
+def _stands_alone(found: re.Match[bytes]) -> bool:
+    return _NO_WORD.search(_before(found, 6)) is not None
+
+
+def _is_mixed(word: bytes) -> bool:
+    """Digits among letters, as chance puts them; names that people give rarely have both."""
+    return re.search(rb"[0-9]", word) is not None and re.search(rb"[A-Za-z]", word) is not None
+
+
+def _is_random(key: bytes, found: re.Match[bytes]) -> bool:
+    """Of a known issuer, or with a long mixed piece: `sk-learn-pipeline-2024-final` has none."""
+    if len(key) < 20 or not _stands_alone(found):
+        return False
+    pieces = re.split(rb"[-_]", key)
+    return pieces[1] in ISSUERS or any(len(piece) >= 16 and _is_mixed(piece) for piece in pieces)
+
+
+def _is_web_token(key: bytes, found: re.Match[bytes]) -> bool:
+    """Parts between dots, the first two of them JSON in base64; encrypted ones have five."""
+    if not _stands_alone(found):
+        return False
+    parts = key.split(b".")
+    signed = len(parts) == 3 and parts[1].startswith(b"ey")
+    return (signed or len(parts) == 5) and len(key) >= 30
+
+
+def _is_long(key: bytes, _: re.Match[bytes]) -> bool:
+    return len(key) >= 40
+
+
+def _is_credential(key: bytes, found: re.Match[bytes]) -> bool:
+    """After `Authorization:` anything; after a bare `Bearer` only what chance could have made."""
+    if _LABEL.search(_before(found, 30)):
+        return len(key) >= SHORTEST_VALUE
+    return found["scheme"].lower() == b"bearer" and len(key) >= 16 and _is_mixed(key)
+
+
+def _is_value(key: bytes, found: re.Match[bytes]) -> bool:
+    """Is this the value itself, and not source code that gets it from somewhere?"""
+    if len(key) < SHORTEST_VALUE:
+        return False
+    if _IN_URL.search(_before(found, 32)):
+        return True
+    if found["after"] or ATTRIBUTE.fullmatch(key):
+        return False
+    is_variable = found["name"].isupper() and found["sign"] == b"="
+    return is_variable or (_is_mixed(key) and len(re.findall(rb"[0-9A-Z]", key)) > 1)
+
+
+def _in_any_case(*words: bytes) -> bytes:
+    """A pattern for these words; with the flag for it, a search would try every letter."""
+    return b"|".join(re.sub(rb"[a-z]", _both_cases, word) for word in words)
+
+
+def _both_cases(letter: re.Match[bytes]) -> bytes:
+    return b"[" + letter[0] + letter[0].upper() + b"]"
+
+
+ISSUERS = {b"ant", b"proj", b"svcacct", b"admin", b"or"}
+ATTRIBUTE = re.compile(rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+LETTERS = rb"[A-Za-z0-9]"
+NAMES = (b"password", b"passwd", b"secret", b"token", b"(?:api|access|secret|private)[_-]?key")
+
+SHAPES = (
+    *(_shape(prefix, LETTERS, 40) for prefix in (rb"ghp_", rb"gho_", rb"ghu_", rb"ghs_", rb"ghr_")),
+    _shape(rb"github_pat_", rb"\w", 33),
+    _shape(rb"glpat-", rb"[\w-]", 26),
+    _shape(rb"xox[abeoprs]-", rb"[A-Za-z0-9-]", 16),
+    *(_shape(prefix, LETTERS, 20, 20) for prefix in (rb"AKIA", rb"ASIA")),
+    _shape(rb"AIza", rb"[\w-]", 39, 39),
+    _shape(rb"npm_", LETTERS, 40, 40),
+    _shape(rb"hf_", LETTERS, 33, 64),
+    Shape(b"sk-", re.compile(rb"(?P<key>sk-[\w-]*)"), _is_random),
+    Shape(b"eyJ", re.compile(rb"(?P<key>eyJ[\w=-]*+(?:\.[\w=-]++)*+)"), _is_web_token),
+    Shape(
+        b"PRIVATE KEY-----",
+        re.compile(
+            rb"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY-----[ \t\r]{0,4}(?:\n|\\n|\\r)"
+            rb"(?P<key>(?:[A-Za-z0-9+/=:,. \t\r\n]++|-(?!-)|\\[nr])*+)"
+        ),
+        _is_long,
+    ),
+    Shape(
+        b"://",
+        re.compile(rb"://[\w.%+-]{0,64}:(?P<key>[\w!$&'*+,;=.~%-]{3,256})@"),
+        lambda key, _: True,
+    ),
+    Shape(
+        b" ",
+        re.compile(
+            rb"\b(?P<scheme>" + _in_any_case(b"bearer", b"basic", b"token") + rb")[ \t]{1,2}"
+            rb"(?P<key>[\w.~+/=-]*)"
+        ),
+        _is_credential,
+    ),
+    Shape(
+        b"",
+        re.compile(
+            rb"(?P<name>" + _in_any_case(*NAMES) + rb")"
+            rb"(?:(?P<sign>=)|[\\\"']{0,3}[ \t]{0,2}[=:][ \t]{0,2})[\\\"']{0,3}"
+            rb"(?P<key>[A-Za-z0-9!#%*+./:=?@^_~-]*)(?P<after>[(\[{]?)"
+        ),
+        _is_value,
+    ),
+)

@@ -1,0 +1,127 @@
+"""A key that an agent prints is nowhere afterwards."""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import tomlkit
+
+from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.fleet import Fleet
+from codefleet.wiring import open_fleet
+from tests.stories.conftest import Crew
+
+Add = Callable[..., Awaitable[Task]]
+
+KEY = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"
+GIVEN = "not-like-any-key-at-all"
+AGENT = """
+import json, os, pathlib, sys
+key = pathlib.Path(sys.argv[1]).read_text() + " and " + os.environ["SHOP_TOKEN"]
+sys.stdin.read()
+def tell(**fields): print(json.dumps(fields), flush=True)
+tell(type="said", text=f"I found {key}")
+tell(type="said", text="x" * 3979 + " " + key)
+tell(type="tool", name="shell", detail=f"login {key}")
+print(f"plain words: {key}")
+print(f"error: {key}", file=sys.stderr)
+notes = pathlib.Path(os.environ["FLEET_NOTES"])
+(notes / "KNOWLEDGE.md").write_text(f"The key is {key}.")
+how = sys.argv[2]
+if how == "works":
+    pathlib.Path("a.txt").write_text("a")
+    said = {"status": "completed", "summary": f"used {key}", "next_steps": [f"drop {key}"]}
+    (notes / "result.json").write_text(json.dumps(said))
+    tell(type="finished", text=f"done with {key}")
+elif how == "asks":
+    with (notes / "Q&A.md").open("a") as file:
+        file.write(f"\\n## Question\\n\\nIs it {key}?\\n\\n- {key}\\n- no\\n")
+    tell(type="finished", text="asked")
+else:
+    sys.exit(3)
+"""
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    file = tmp_path / "key.txt"
+    file.write_text(KEY)
+    (tmp_path / "agent.py").write_text(AGENT)
+    return file
+
+
+def holds_a_key(home: Path) -> Iterator[str]:
+    """Every file below the home that has one of the keys, or a part of it, in its bytes."""
+    for file in home.rglob("*"):
+        data = file.read_bytes() if file.is_file() else b""
+        if KEY[4:16].encode() in data or KEY[:12].encode() in data or GIVEN[:15].encode() in data:
+            yield str(file.relative_to(home))
+
+
+async def play(fleet: Fleet, crew: Crew, key_file: Path, how: str, check: str = "true") -> Task:
+    agent = [sys.executable, str(key_file.with_name("agent.py")), str(key_file), how]
+    settings = {
+        "coder": "command",
+        "environment": ["SHOP_TOKEN"],
+        "setup": f"cat {key_file}",
+        "checks": [check],
+        "coders": {"command": {"argv": agent}},
+    }
+    (fleet.home / "fleet.toml").write_text(tomlkit.dumps(settings))
+    [task] = await fleet.add([Draft(title="Use the key", max_attempts=1)])
+    await crew.work()
+    return await fleet.get(task.id)
+
+
+@pytest.fixture(autouse=True)
+def given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", GIVEN)
+
+
+async def test_a_run_that_works_leaves_no_key(fleet: Fleet, crew: Crew, key_file: Path) -> None:
+    task = await play(fleet, crew, key_file, "works", check=f"cat {key_file}")
+    assert task.state is State.COMPLETED
+    [run] = await fleet.runs_of(task.id)
+    assert run.result
+    assert run.result.summary.startswith("used [redacted")
+    assert run.said.startswith("done with [redacted")
+    folder = fleet.home / "runs" / run.id
+    assert (folder / "stdout.jsonl").stat().st_size == run.offset
+    lines = (folder / "stdout.jsonl").read_text().splitlines()
+    assert sum(bool(json.loads(line)) for line in lines if line.startswith("{")) == 4
+    assert "[redacted" in (folder / "stderr.log").read_text()
+    assert "[redacted" in (folder / "setup.log").read_text()
+    assert "[redacted" in (folder / "evidence" / "check-1.log").read_text()
+    assert list(holds_a_key(fleet.home)) == []
+
+
+async def test_a_failed_run_and_a_red_check_leave_no_key(
+    fleet: Fleet, crew: Crew, key_file: Path
+) -> None:
+    crashed = await play(fleet, crew, key_file, "crashes")
+    assert (crashed.reason, "error: [redacted" in crashed.note) == (Reason.CRASHED, True)
+    red = await play(fleet, crew, key_file, "works", check=f"grep -H ghp {key_file} nowhere")
+    assert (red.reason, "[redacted" in red.note) == (Reason.CHECKS_FAILED, True)
+    assert list(holds_a_key(fleet.home)) == []
+
+
+async def test_a_question_leaves_no_key(fleet: Fleet, crew: Crew, key_file: Path) -> None:
+    task = await play(fleet, crew, key_file, "asks")
+    [run] = await fleet.runs_of(task.id)
+    assert run.outcome is Outcome.ASKED
+    [item] = await fleet.inbox()
+    assert item.text.startswith("Is it [redacted")
+    assert list(holds_a_key(fleet.home)) == []
+
+
+async def test_no_key_is_in_the_store_when_it_is_opened_again(
+    fleet: Fleet, crew: Crew, key_file: Path, home: Path
+) -> None:
+    await play(fleet, crew, key_file, "works")
+    async with open_fleet(home) as again:
+        rows = [row async for row in again.store.export()]
+    assert KEY not in str(rows)
+    assert GIVEN not in str(rows)
+    assert "[redacted" in str(rows)
