@@ -1,6 +1,7 @@
 """The stories that every real program has to live through, as a class to inherit."""
 
 import asyncio
+import json
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,6 +62,51 @@ class WorkStories:
         assert (done.state, done.attempts) == (State.COMPLETED, 0), run.note
         assert run.said == ALL_OF_IT
 
+    async def test_its_own_tools_may_write_the_notes_and_nothing_of_them_lands(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        said = {"status": "completed", "summary": "The tax is in.", "files_changed": ["lie.py"]}
+        task = await station.add(
+            "Add tax",
+            [
+                {"write": [".codefleet/KNOWLEDGE.md", "The till is old.\n"]},
+                {"write": ["src/tax.py", "RATE = 19\n"]},
+                {"write": [".codefleet/result.json", json.dumps(said) + "\n"]},
+                {"sh": "echo '1. done' > .codefleet/PLAN_AND_STATUS.md; git add -A; true"},
+                {"text": "The tax is in."},
+            ],
+        )
+        await station.crew.work()
+        [run] = await station.runs(task)
+        assert (await station.task(task)).state is State.COMPLETED, run.note
+        assert run.result
+        assert run.result.summary == "The tax is in."
+        assert run.result.files_changed == ("src/tax.py",)
+        home = station.home / "runs" / run.id
+        assert (home / "KNOWLEDGE.md").read_text() == "The till is old.\n"
+        assert (home / "PLAN_AND_STATUS.md").read_text() == "1. done\n"
+        listed = repo.git("ls-tree", "-r", "--name-only", "main").split()
+        assert listed == ["README.md", "src/tax.py", "src/till.py"]
+
+    async def test_a_question_in_the_file_is_answered_in_the_same_session(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        ask = "printf '\\n## Question\\n\\nWhich rate?\\n\\n- 7\\n- 19\\n' >> '.codefleet/Q&A.md'"
+        task = await station.add(
+            "Add tax",
+            [{"sh": ask}, {"text": "I need to know the rate."}],
+            [{"sh": "tail -n 1 '.codefleet/Q&A.md' > rate.txt"}, {"text": "The rate is in."}],
+        )
+        await station.crew.work()
+        [item] = await station.fleet.inbox()
+        assert (item.text, item.options) == ("Which rate?", ("7", "19"))
+        await station.fleet.answer(task.id, "19")
+        await station.crew.work()
+        asked, last = await station.runs(task)
+        assert (await station.task(task)).state is State.COMPLETED, last.note
+        assert asked.session == last.session
+        assert repo.read("main", "rate.txt") == "19\n"
+
     @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGKILL"])
     async def test_a_program_killed_in_a_tool_is_followed_by_a_run_that_lands(
         self, station: Station, repo: SampleRepo, how: str
@@ -68,7 +114,7 @@ class WorkStories:
         station.configure(self.unfenced)
         gate = station.scratch / "gate"
         hang_once = f"mkdir {gate} && echo 1 > first.txt && sleep 300; echo done > made.txt"
-        task = await station.add("Make it", [{"sh": hang_once}])
+        task = await station.add("Make it", [{"sh": hang_once}], [{"sh": "echo done > made.txt"}])
         loop = station.crew.loop(until_idle=True)
         working = asyncio.create_task(loop.run())
         await station.until(gate.exists)

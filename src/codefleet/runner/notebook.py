@@ -35,12 +35,12 @@ class Notebook:
 
     async def close(self) -> None:
         """Bring the notes home and take keys out of all files; what fails is told, and left."""
-        try:
-            await self._bring_home(self._hold.run)
-            await self._redact(self._hold.run)
-        except Workspace as trouble:
-            with suppress(Stale):  # a run that lost its task has nobody to tell
-                await self._hold.tell("run.warned", trouble.problem)
+        for step in (self._bring_home, self._redact):
+            try:
+                await step(self._hold.run)
+            except Workspace as trouble:
+                with suppress(Stale):  # a run that lost its task has nobody to tell
+                    await self._hold.tell("run.warned", trouble.problem)
 
     async def close_for(self, run: Run) -> None:
         """The same for a run that lost its task, whose worktree may be another's by now."""
