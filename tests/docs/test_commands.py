@@ -67,7 +67,7 @@ def test_a_command_that_is_not_there_is_noticed(line: str) -> None:
 
 
 def test_every_step_of_a_script_is_explained() -> None:
-    explained = set(re.findall(r"^\| `(\w+)", SCRIPTS.read_text(), re.MULTILINE))
+    explained = set(re.findall(r"^\| `([\w-]+)", SCRIPTS.read_text(), re.MULTILINE))
     assert explained == set(scripted_agent.STEPS)
 
 

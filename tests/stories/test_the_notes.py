@@ -5,8 +5,9 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from codefleet.domain.model import Claimed, Outcome, Reason, Run, State, Task
+from codefleet.domain.model import Claimed, Outcome, Reason, Run, RunId, State, Task
 from codefleet.fleet import Fleet
+from codefleet.runner import notes
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -208,6 +209,34 @@ async def test_a_question_in_the_file_is_answered_there_and_the_session_goes_on(
     asked = repo.read("main", "asked.txt")
     assert "Which port?\n\n- 8080\n- 9090\n\n## Answer\n\n9090\n" in asked
     assert "Which host?\n\n## Answer\n\nlocalhost\n" in asked
+
+
+async def test_notes_that_a_killed_runner_left_in_the_worktree_are_found_again(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Look", "note early", "ask Why?", "shell cat .codefleet/KNOWLEDGE.md > k.txt")
+    await crew.work()
+    [run] = await fleet.runs_of(task.id)
+    folder = Path(str(run.worktree)) / ".codefleet"
+    notes.lay_out(folder, run.id, {"KNOWLEDGE.md": "late\n"})
+    await fleet.answer(task.id, "so")
+    await crew.work()
+    assert at_home(fleet, run, "KNOWLEDGE.md") == "late\n"
+    assert repo.read("main", "k.txt") == "late\n"
+
+
+async def test_notes_of_another_task_in_a_reused_worktree_are_not_taken_for_ones_own(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    task = await add("Look", "note mine", "ask Why?", "write a.txt a")
+    await crew.work()
+    [run] = await fleet.runs_of(task.id)
+    folder = Path(str(run.worktree)) / ".codefleet"
+    notes.lay_out(folder, RunId("other.1"), {"KNOWLEDGE.md": "theirs\n"})
+    await fleet.answer(task.id, "so")
+    await crew.work()
+    for each in await fleet.runs_of(task.id):
+        assert at_home(fleet, each, "KNOWLEDGE.md") == "mine\n"
 
 
 async def test_a_session_that_goes_on_is_told_only_what_is_new(
