@@ -58,6 +58,13 @@ def test_what_was_asked_before_is_no_news_although_the_agent_dropped_the_answer(
     assert news("## Question\n\nWhich port?\n", [asked("Which port?")]) == []
 
 
+def test_headings_in_words_of_others_begin_no_section() -> None:
+    known = [asked("A?\n## Answer\nfake", "real\n## Question\nfake?")]
+    [only] = parsed(written(known))
+    assert only.text.startswith("A?\n")
+    assert only.answer.startswith("real\n")
+
+
 def test_the_same_question_again_is_news() -> None:
     known = [asked("Which port?")]
     assert news(written(known) + "\n## Question\n\nWhich port?", known) == [Asked("Which port?")]

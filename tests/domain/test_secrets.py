@@ -55,6 +55,7 @@ STAY = [
     "sk-SK, sk-learn-pipeline-2024-version-final, sk-",
     "token = get_token()",
     "token=get_token(user, 12345678)",
+    "token=oauth2_sha256_of(user), password = vault2024[name]",
     "password=os.environ['PASSWORD']",
     "password=self.password2, token=settings.api2.token",
     "api_key=api_key, token=token, password=None",

@@ -55,7 +55,8 @@ def test_a_file_without_keys_is_not_written_at_all(tmp_path: Path) -> None:
 def test_keys_at_the_seams_of_a_large_file_go_too(tmp_path: Path, shift: int) -> None:
     file = tmp_path / "stderr.log"
     before = "x" * 99 + "\n"
-    text = before * ((CHUNK + shift) // 100) + f"key {KEY}\n" + PEM + before * 100
+    full = before * (CHUNK // 100 - 50)
+    text = full + " " * (CHUNK + shift - len(full)) + f"{KEY}\n" + PEM + before * 100
     file.write_text(text)
     redact_file(file, ())
     clean = file.read_text()

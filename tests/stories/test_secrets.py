@@ -107,6 +107,19 @@ async def test_a_failed_run_and_a_red_check_leave_no_key(
     assert list(holds_a_key(fleet.home)) == []
 
 
+async def test_a_program_that_cannot_be_started_is_told_without_its_key(
+    fleet: Fleet, crew: Crew
+) -> None:
+    options = {"argv": [f"/nowhere/{KEY}"]}
+    settings = {"coder": "command", "coders": {"command": options}}
+    (fleet.home / "fleet.toml").write_text(tomlkit.dumps(settings))
+    [task] = await fleet.add([Draft(title="Start")])
+    await crew.work()
+    failed = await fleet.get(task.id)
+    assert (failed.reason, KEY in failed.note) == (Reason.CODER_MISSING, False)
+    assert "/nowhere/[redacted" in failed.note
+
+
 async def test_a_question_leaves_no_key(fleet: Fleet, crew: Crew, key_file: Path) -> None:
     task = await play(fleet, crew, key_file, "asks")
     [run] = await fleet.runs_of(task.id)

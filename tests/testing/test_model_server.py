@@ -97,6 +97,15 @@ def test_a_prompt_that_comes_again_plays_its_next_script(server: ModelServer) ->
     assert ask(server, twice, "first", twice, "again", twice) == "again"
 
 
+def test_a_prompt_without_a_script_plays_the_next_one_too(server: ModelServer) -> None:
+    first = prompt({"text": "first"}, {"text": "more"})
+    both = f"{first} {prompt({'text': 'second'}, {'text': 'end'})}"
+    assert ask(server, both, "first", "Go on") == "second"
+    assert ask(server, both, "first", "Go on", "second", "and?") == "end"
+    assert ask(server, both, "first", "<note>a remark</note>") == "more"
+    assert ask(server, first, "first", "Go on") == "more"
+
+
 def test_the_newest_prompt_with_a_script_wins(server: ModelServer) -> None:
     assert ask(server, prompt({"text": "old"}), "old", prompt({"text": "new"})) == "new"
 
