@@ -103,6 +103,7 @@ def test_a_prompt_without_a_script_plays_the_next_one_too(server: ModelServer) -
     assert ask(server, both, "first", "Go on") == "second"
     assert ask(server, both, "first", "Go on", "second", "and?") == "end"
     assert ask(server, both, "first", "<note>a remark</note>") == "more"
+    assert ask(server, both, "first", "[a remark]", "", "Go on") == "second"
     assert ask(server, first, "first", "Go on") == "more"
 
 

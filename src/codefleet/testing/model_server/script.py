@@ -116,9 +116,10 @@ def _place(scripts: Sequence[str], times: int, after: Sequence[Message]) -> Plac
 
 
 def _is_prompt(message: Message) -> bool:
-    """Is this what somebody said, and not a remark of the program, which it puts into a tag?"""
-    words = [text for text in message.texts if text.strip() and not text.lstrip().startswith("<")]
-    return bool(words) and not message.by_model
+    """Is this what somebody said, and not a remark of the program, which it puts in brackets?"""
+    words = [text.lstrip() for text in message.texts if text.strip()]
+    said = [text for text in words if not text.startswith(("<", "["))]
+    return bool(said) and not message.by_model
 
 
 def _times(script: str, conversation: Sequence[Message]) -> int:
