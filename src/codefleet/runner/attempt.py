@@ -11,23 +11,13 @@ from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
 from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import (
-    Evidence,
-    Landing,
-    Question,
-    Reason,
-    Repo,
-    Run,
-    State,
-    Task,
-    Usage,
-)
+from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, State, Task, Usage
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Assignment, Coder
 from codefleet.runner import checkpoint, continuing, custody, evidence, prompt, rests, verdict
 from codefleet.runner.allowance import Allowance
-from codefleet.runner.briefing import brief, questions_of
+from codefleet.runner.briefing import asked_before, brief
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
@@ -210,7 +200,7 @@ class Attempt:
         story = await brief(self.fleet, *known)
         story = story._replace(
             checkpoint=await continuing.left(story.earlier, coder, self.places),
-            notes=await self.notebook.open(story.earlier, await self._questions()),
+            notes=await self.notebook.open(story.earlier, await asked_before(self.fleet, self.run)),
             resumed=continuing.session(story.earlier, coder),
         )
         file = self.folder / "prompt.md"
@@ -246,11 +236,6 @@ class Attempt:
             grace_s=self.settings.grace_s,
         )
 
-    async def _questions(self) -> Sequence[Question]:
-        """What this task's agents have asked in words, before this run."""
-        asked = await questions_of(self.fleet, self.task)
-        return [each for each in asked if each.tool is None and each.run != self.run.id]
-
     async def _set_up(self, command: str, worktree: Path) -> None:
         log = self.folder / "setup.log"
         done = await evidence.check(
@@ -277,7 +262,7 @@ class Attempt:
         ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
         if isinstance(ended, Failed) and self.heard.end is None:
             ended = Failed(ended.reason, f"{ended.note}\n{errors[-NOTE_TAIL:]}".strip())
-        result, asks = await self.notebook.says(await self._questions())
+        result, asks = await self.notebook.says(await asked_before(self.fleet, self.run))
         ended = verdict.of_the_notes(ended, result, asks)
         inspection = Inspection(self.hold, self.place, self.task, self.settings, self.folder)
         found = await inspection.look(self._message(), checked=isinstance(ended, Delivered))

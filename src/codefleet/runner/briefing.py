@@ -12,12 +12,12 @@ async def brief(
     fleet: Fleet, task: Task, run: Run, repo: Repo, settings: Config, conflicts: Sequence[str]
 ) -> Story:
     """The whole story of a task, for the agent of this run."""
-    questions = await questions_of(fleet, task)
+    questions = await fleet.store.questions()
     runs = await fleet.store.runs(tasks=[task.id])
     return Story(
         task=task,
         earlier=[each for each in runs if each.number < run.number],
-        answers=[question for question in questions if question.answer is not None],
+        answers=[q for q in questions if q.task == task.id and q.answer is not None],
         conflicts=conflicts,
         checks=(*settings.checks, *task.checks),
         trunk=repo.trunk,
@@ -27,9 +27,10 @@ async def brief(
     )
 
 
-async def questions_of(fleet: Fleet, task: Task) -> Sequence[Question]:
-    """All that agents of this task have asked, in words or for leave."""
-    return [question for question in await fleet.store.questions() if question.task == task.id]
+async def asked_before(fleet: Fleet, run: Run) -> Sequence[Question]:
+    """What agents of this run's task have asked in words, before this run."""
+    asked = [q for q in await fleet.store.questions() if q.task == run.task and q.run != run.id]
+    return [question for question in asked if question.tool is None]
 
 
 async def _results(fleet: Fleet, task: Task) -> Sequence[tuple[Task, Result]]:
