@@ -5,7 +5,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codefleet.coders import jsonl
@@ -165,6 +165,7 @@ def test_a_rule_about_a_path_is_not_led_astray() -> None:
     assert wants["detail"] == "secret/key\n/etc/x"
 
 
+@settings(deadline=None)  # its first example is slow where much else runs
 @given(data=st.data())
 def test_no_value_in_a_message_breaks_the_reading(data: st.DataObject) -> None:
     reading = Reading(PurePath("/work"))

@@ -87,8 +87,7 @@ def read(coder: Coder, output: str) -> list[Signal]:
 
 def test_they_and_no_others_say_that_they_are_not_verified() -> None:
     honest = {name for name in registry.names() if not registry.coder(name).abilities.verified}
-    recorded_only = {"opencode"}  # no story runs the program itself
-    assert honest == {coder.name for coder in UNVERIFIED} | recorded_only
+    assert honest == {coder.name for coder in UNVERIFIED}
 
 
 def test_agy_is_done_when_its_result_says_so() -> None:
