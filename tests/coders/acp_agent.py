@@ -164,6 +164,11 @@ class SmallAgent:
     async def fail(self, session: str, error: list[Any]) -> None:
         raise RequestError(*error)
 
+    async def die_as_parent(self, session: str, code: int) -> None:
+        """Leave a child behind that holds all pipes, and end."""
+        await asyncio.create_subprocess_exec("sleep", "300")
+        await self.die(session, code)
+
     async def die(self, session: str, code: int) -> None:
         sys.stderr.write("segmentation fault, more or less\n")
         sys.stderr.flush()
@@ -197,6 +202,7 @@ DEEDS: dict[str, Any] = {
     "stop": SmallAgent.stop,
     "fail": SmallAgent.fail,
     "die": SmallAgent.die,
+    "die as parent": SmallAgent.die_as_parent,
     "babble": SmallAgent.babble,
     "wait": SmallAgent.wait,
     "ignore": SmallAgent.ignore,

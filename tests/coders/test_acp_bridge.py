@@ -56,8 +56,9 @@ async def test_a_turn_that_ends_badly_ends_the_bridge(
     assert await bridge.process.wait() == 1
 
 
-async def test_an_agent_that_dies_leaves_its_last_words(yard: Yard) -> None:
-    lines = await (await yard.bridge()).turn({"say": ["I beg"]}, {"die": 3})
+@pytest.mark.parametrize("how", ["die", "die as parent"])
+async def test_an_agent_that_dies_leaves_its_last_words(yard: Yard, how: str) -> None:
+    lines = await (await yard.bridge()).turn({"say": ["I beg"]}, {how: 3})
     told = "the agent ended with 3\nsegmentation fault, more or less"
     assert lines[-1] == {"type": "broke", "text": told, "reason": "crashed"}
 

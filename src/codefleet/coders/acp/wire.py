@@ -26,7 +26,7 @@ class Wire:
         self._process = process
         self._last_words = b""
         self._listening = asyncio.create_task(self._pass_on_complaints())
-        self._ended = asyncio.create_task(process.wait())
+        self._ended = asyncio.create_task(_ended(process))
 
     async def send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin
@@ -53,13 +53,16 @@ class Wire:
                 self._send(urge)
             if await self._over(self._ended):
                 break
+        self._send(signal.SIGTERM)  # for what it left in its group
         self._listening.cancel()
+        self._ended.cancel()
 
     async def end(self) -> str:
         """How an agent that closed its output came to its end, with its last words."""
-        is_over = await self._over(self._ended) and await self._over(self._listening)
-        code = self._process.returncode
-        how = f"the agent ended with {code}" if is_over else "the agent closed its output"
+        how = "the agent closed its output"
+        if await self._over(self._ended):
+            how = f"the agent ended with {self._process.returncode}"
+        await self._over(self._listening)
         words = trouble.last_words(self._last_words.decode(errors="replace"))
         return f"{how}\n{words}".strip()
 
@@ -100,6 +103,22 @@ async def start(argv: Sequence[str], env: Mapping[str, str]) -> Wire:
         start_new_session=True,
     )
     return Wire(process)
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for the agent itself; asyncio's own wait is also for all who hold its pipes."""
+    gone = asyncio.Event()
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(process.pid)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(handle, gone.set)
+        try:
+            await gone.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
+    while process.returncode is None:  # noqa: ASYNC110  # asyncio is about to learn of it
+        await asyncio.sleep(0.01)
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
