@@ -290,7 +290,8 @@ class Abilities(NamedTuple):
 
     One that `says_when_done` ends every good run with Finished: without it the run was cut off,
     whatever the exit code says. One that `resume`s goes on with a session that ended its turn, and
-    one that `resume_after_crash`es also with one that was killed. What one uses that never
+    one that `resume_after_crash`es also with one that was killed. One that `remembers` is told only
+    what is new then; another one may begin anew, and is told everything. What one uses that never
     `reports_tokens` is guessed. One that `talks` is a Talker: it takes words while it runs and asks
     for leave to use tools. One that is `verified` is run with its real program by the tests.
     `memory_mb` is a guess, until runs have shown what it needs.
@@ -298,6 +299,7 @@ class Abilities(NamedTuple):
 
     resume: bool = False
     resume_after_crash: bool = False
+    remembers: bool = True
     reports_cost: bool = False
     reports_tokens: bool = False
     says_when_done: bool = False

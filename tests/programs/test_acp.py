@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from typing import ClassVar
 
 import psutil
 import pytest
@@ -22,9 +21,6 @@ ASK = [{"tool": "execute", "then": "ask"}]
 
 class AcpStories(WorkStories):
     """What holds for the agents behind the bridge, besides what holds for all programs."""
-
-    resumes: ClassVar[bool] = True
-    """Whether it can be relied upon to find a session again."""
 
     async def test_a_permission_is_asked_answered_and_obeyed(
         self, station: Station, repo: SampleRepo

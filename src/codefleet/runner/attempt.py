@@ -198,10 +198,11 @@ class Attempt:
     async def _start(self, coder: Coder) -> Kept:
         known = (self.task, self.run, self.repo, self.settings, self.conflicts)
         story = await brief(self.fleet, *known)
+        session = continuing.session(story.earlier, coder)
         story = story._replace(
             checkpoint=await continuing.left(story.earlier, coder, self.places),
             notes=await self.notebook.open(story.earlier, await asked_before(self.fleet, self.run)),
-            resumed=continuing.session(story.earlier, coder),
+            resumed=session if coder.abilities.remembers else None,
         )
         file = self.folder / "prompt.md"
         await asyncio.to_thread(file.write_text, text := prompt.compose(story))
@@ -213,7 +214,7 @@ class Attempt:
                 prompt_file=file,
                 worktree=Path(str(self.run.worktree)),
                 options=self.settings.coders.get(coder.name, {}),
-                resume=story.resumed,
+                resume=session,
                 judged=[rule.tool for rule in self.settings.policy],
             )
         )

@@ -35,7 +35,13 @@ class Acp:
     """Starts and reads the bridge, and says things to it."""
 
     name = "acp"
-    abilities = Abilities(resume=True, resume_after_crash=True, says_when_done=True, talks=True)
+    abilities = Abilities(
+        resume=True,
+        resume_after_crash=True,
+        remembers=False,  # where the session is gone, the bridge begins a new one
+        says_when_done=True,
+        talks=True,
+    )
 
     def start(self, assignment: Assignment) -> Start:
         if not find_spec(LIBRARY):
