@@ -48,10 +48,7 @@ def refuse_cycle(tasks: Iterable[Task]) -> None:
 
 def refuse_stored_cycle(tasks: Iterable[Task], edges: Iterable[tuple[str, str]]) -> None:
     """Refuse changed needs that close a circle with stored edges, given as (task, need)."""
-    needs: dict[str, Collection[str]] = {}
-    stored: dict[str, list[str]] = {}
+    needs: dict[str, list[str]] = {}
     for name, need in edges:
-        stored.setdefault(name, []).append(need)
-    needs.update(stored)
-    needs.update((task.id, task.needs) for task in tasks)
-    graph.order(needs)
+        needs.setdefault(name, []).append(need)
+    graph.order({**needs, **{task.id: task.needs for task in tasks}})

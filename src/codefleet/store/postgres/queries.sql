@@ -20,13 +20,18 @@ FROM json_to_recordset(%(rows)s) AS row (
 UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
     approved = row.approved, not_before = row.not_before, repo = row.repo, coder = row.coder,
     assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
-    labels = row.labels, needs = row.needs, body = row.body
+    labels = row.labels, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (
     id text, state text, priority int, paused bool, approved bool, not_before timestamptz,
     repo text, coder text, assignee text, scoped bool, fence bigint, version bigint,
-    labels text[], needs text[], body text
+    labels text[], body text
 )
 WHERE tasks.id = row.id AND tasks.version = row.version - 1;
+
+-- name: set_needs
+-- The rest of the row is saved by the statement above.
+UPDATE tasks SET needs = row.needs
+FROM json_to_recordset(%(rows)s) AS row (id text, needs text[]) WHERE tasks.id = row.id;
 
 -- name: unblock
 -- For tasks that are about to be completed. In the order of ids, so that two such do not wait for
@@ -39,7 +44,7 @@ UPDATE tasks SET unmet = unmet - less.many
 FROM (SELECT task, count(*) AS many FROM needs WHERE need = ANY (%(ids)s) GROUP BY task) AS less
 WHERE tasks.id = less.task AND tasks.id IN (SELECT id FROM held);
 
--- name: guard_of
+-- name: fence_of
 -- What a writer must not be late for; locked from here on, in the order of ids.
 SELECT id, version, fence, state, needs FROM tasks WHERE id = ANY (%(ids)s)
 ORDER BY id FOR NO KEY UPDATE;

@@ -1,18 +1,16 @@
 """Nouns to rows and back: the body, which is the noun's JSON, and the columns it is found by."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic_core import to_json
 
-from codefleet.domain.model import Event, Noun, Run, Spent, Task, Usage
+from codefleet.domain.model import Event, Noun, Run, Task
 
 Row = dict[str, Any]
 
 _SEQ = {"seq"}
-_SUMS = tuple(Usage.model_fields)
-BY = tuple(name for name in Spent.model_fields if name != "usage")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -64,25 +62,9 @@ def body(noun: Noun) -> str:
     return _storable(noun.model_dump_json())
 
 
-def event_json(seq: int, body: str) -> str:
-    """An event as JSON, with the seq that the store gave it."""
-    return f'{{"seq":{seq},{body[1:]}'
-
-
-def event(seq: int, body: str) -> Event:
-    """An event with the seq that the store gave it."""
-    return Event.model_validate_json(event_json(seq, body))
-
-
 def listed(rows: Iterable[Row]) -> str:
     """Rows as one parameter, numbered from 1 in their order."""
     return to_json([{"number": n, **row} for n, row in enumerate(rows, start=1)]).decode()
-
-
-def spent(row: Sequence[Any]) -> Spent:
-    """A row of a bill: first what it is by, then the sums."""
-    by = dict(zip(BY, row, strict=False))
-    return Spent(**by, usage=Usage(**dict(zip(_SUMS, row[len(BY) :], strict=True))))
 
 
 def _storable(text: str) -> str:

@@ -27,8 +27,9 @@ from codefleet.domain.model import (
 )
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Clock, TaskQuery, Write
+from codefleet.store import nouns
 from codefleet.store.exchange import parsed
-from codefleet.store.postgres import claims, rows, schema, transfer
+from codefleet.store.postgres import claims, schema, transfer
 from codefleet.store.postgres.bell import Bell
 from codefleet.store.postgres.commits import Commits
 from codefleet.store.postgres.connections import Connections
@@ -176,9 +177,9 @@ class PostgresStore:
     async def spent(
         self, *, since: datetime, until: datetime | None = None, by: Sequence[str] = ()
     ) -> Sequence[Spent]:
-        asked = {f"by_{name}": name in by for name in rows.BY}
+        asked = {f"by_{name}": name in by for name in nouns.BY}
         found = await self._rows("spent", since=since, until=until, **asked)
-        return [rows.spent(row) for row in found]
+        return [nouns.spent(row) for row in found]
 
     async def next_start(self) -> datetime | None:
         ((moment,),) = await self._rows("next_start", now=self._now())
@@ -249,7 +250,7 @@ class PostgresStore:
             kinds=list(kinds),
             limit=limit,
         )
-        return [rows.event(*row) for row in (reversed(found) if newest else found)]
+        return [nouns.event(*row) for row in (reversed(found) if newest else found)]
 
     async def last_seq(self) -> int:
         ((seq,),) = await self._rows("last_seq")
@@ -270,9 +271,9 @@ class PostgresStore:
             raise self._connections.in_words(error) from error
 
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
-        nouns = parsed(rows)
+        given = parsed(rows)
         await self._ready()
-        await self._commits.ask(lambda tx: transfer.load(tx, nouns))
+        await self._commits.ask(lambda tx: transfer.load(tx, given))
 
     async def erase(self, event: Event) -> None:
         await self._ready()

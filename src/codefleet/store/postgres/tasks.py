@@ -47,7 +47,7 @@ class Saving:
         """Ask for what must be known, and lock it; the answers are not waited for."""
         held = {task.id for task in self._old} | {task for task, _ in self._fences}
         around = {name for task in self._new for name in (task.id, *task.needs)} - held
-        guards = await self._tx.run("guard_of", ids=[*held]) if held else None
+        guards = await self._tx.run("fence_of", ids=[*held]) if held else None
         states = await self._tx.run("states_of", ids=[*around]) if around else None
         self._asked = guards, states
 
@@ -131,6 +131,8 @@ async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
 
 async def _replace_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
     ids = [task.id for task in tasks]
+    needs = rows.listed({"id": task.id, "needs": task.needs} for task in tasks)
+    await tx.run("set_needs", rows=needs)
     await tx.run("drop_needs", ids=ids)
     await _add_edges(tx, tasks)
     await tx.run("recount", ids=ids)

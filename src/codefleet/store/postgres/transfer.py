@@ -9,6 +9,7 @@ from psycopg.errors import UniqueViolation
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.model import Event
 from codefleet.store.exchange import Nouns
+from codefleet.store.nouns import event_json
 from codefleet.store.postgres import rows, steps, tasks
 from codefleet.store.postgres.connections import Connection
 from codefleet.store.postgres.steps import Answer
@@ -34,7 +35,7 @@ async def everything(connection: Connection) -> AsyncIterator[tuple[str, str]]:
     async for name, value in _streamed(connection, "settings"):
         yield "setting", json.dumps({"name": name, "value": value})
     async for seq, body in _streamed(connection, "events", "first_events"):
-        yield "event", rows.event_json(seq, body)
+        yield "event", event_json(seq, body)
 
 
 async def _streamed(connection: Connection, *names: str) -> AsyncIterator[tuple[Any, ...]]:

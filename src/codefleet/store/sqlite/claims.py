@@ -9,6 +9,7 @@ from codefleet.domain import lifecycle, scheduling
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Run, Task, TaskId, instant
 from codefleet.domain.scheduling import Want
+from codefleet.store import checks
 from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database, Values
 
@@ -103,7 +104,7 @@ class _Choice:
 
 def _stored(database: Database, claim: Claim) -> Claim:
     if not tasks.replaced(database, claim.task):
-        raise tasks.stale("task", claim.task.id)
+        raise checks.stale("task", claim.task.id)
     if claim.lost:
         steps.put_run(database, claim.lost)
     steps.put_run(database, claim.run)

@@ -9,11 +9,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from codefleet.domain.model import Event, Run, Spent, Task, Usage, instant
+from codefleet.domain.model import Event, Run, Task, instant
 
 _SEQ = {"seq"}
-_SUMS = tuple(Usage.model_fields)
-_BY = tuple(name for name in Spent.model_fields if name != "usage")
 END_OF_TIME = "9999"
 
 
@@ -63,22 +61,6 @@ def of_event(event: Event) -> dict[str, Any]:
     }
 
 
-def event_json(seq: int, body: str) -> str:
-    """An event as JSON, with the seq that the store gave it."""
-    return f'{{"seq":{seq},{body[1:]}'
-
-
-def event(seq: int, body: str) -> Event:
-    """An event with the seq that the store gave it."""
-    return Event.model_validate_json(event_json(seq, body))
-
-
 def listed(values: Iterable[str]) -> str:
     """A list as one parameter, for `json_each`."""
     return to_json(list(values)).decode()
-
-
-def spent(*row: str | float) -> Spent:
-    """A row of a bill: first what it is by, then the sums."""
-    by = dict(zip(_BY, row, strict=False))
-    return Spent(**by, usage=Usage(**dict(zip(_SUMS, row[len(_BY) :], strict=True))))

@@ -16,6 +16,7 @@ from codefleet.domain.model import (
     Runner,
 )
 from codefleet.ports import Write
+from codefleet.store import checks
 from codefleet.store.sqlite import rows, tasks
 from codefleet.store.sqlite.database import Database
 
@@ -59,9 +60,9 @@ def put_run(database: Database, run: Run) -> None:
     statement = "save_run" if run.version else "add_run"
     try:
         if not database.run(statement, rows.of_run(run)).rowcount:
-            raise tasks.stale("run", run.id)
+            raise checks.stale("run", run.id)
     except sqlite3.IntegrityError as error:
-        raise tasks.stale("run", run.id) from error
+        raise checks.stale("run", run.id) from error
 
 
 def append(database: Database, events: Sequence[Event]) -> Sequence[Event]:
@@ -76,7 +77,7 @@ def _put(database: Database, kind: _Kind, noun: Other) -> None:
     verb = "save" if noun.version else "add"
     values = {"id": kind.key(noun), "version": noun.version, "body": noun.model_dump_json()}
     if not database.run(f"{verb}_{kind.word}", values).rowcount:
-        raise tasks.stale(kind.word, kind.key(noun))
+        raise checks.stale(kind.word, kind.key(noun))
 
 
 def _set(database: Database, settings: Mapping[str, str | None]) -> None:

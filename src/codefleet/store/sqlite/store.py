@@ -29,6 +29,7 @@ from codefleet.domain.model import (
 )
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Clock, TaskQuery, Write
+from codefleet.store import nouns
 from codefleet.store.sqlite import claims, rows, steps, transfer
 from codefleet.store.sqlite.bell import Bell
 from codefleet.store.sqlite.commits import PATIENCE_S, Commits
@@ -36,8 +37,6 @@ from codefleet.store.sqlite.database import Database, Durability, opened
 from codefleet.store.sqlite.trouble import explained, in_words, is_busy, moment
 
 N = TypeVar("N", bound=Noun)
-
-_BY = ("day", "coder", "model", "repo", "task", "source")
 
 
 BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
@@ -154,9 +153,9 @@ class SqliteStore:
             "spent",
             since=instant(since),
             until=instant(until) if until else rows.END_OF_TIME,
-            **{f"by_{name}": name in by for name in _BY},
+            **{f"by_{name}": name in by for name in nouns.BY},
         )
-        return [rows.spent(*row) for row in found]
+        return [nouns.spent(row) for row in found]
 
     async def next_start(self) -> datetime | None:
         ((moment,),) = await self._rows("next_start", now=instant(self._clock.now()))
@@ -222,7 +221,7 @@ class SqliteStore:
             kinds=rows.listed(kinds),
             limit=limit,
         )
-        return [rows.event(*row) for row in (reversed(found) if newest else found)]
+        return [nouns.event(*row) for row in (reversed(found) if newest else found)]
 
     async def last_seq(self) -> int:
         ((seq,),) = await self._rows("last_seq")
@@ -236,8 +235,10 @@ class SqliteStore:
                 yield row
 
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
-        nouns = transfer.parsed(rows)
-        await self._commits.ask(lambda: transfer.load(self._database, nouns))
+        from codefleet.store.exchange import parsed  # here, because it is seldom needed
+
+        given = parsed(rows)
+        await self._commits.ask(lambda: transfer.load(self._database, given))
 
     async def erase(self, event: Event) -> None:
         await self._commits.ask(lambda: transfer.erase(self._database, event))

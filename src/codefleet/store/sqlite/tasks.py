@@ -7,9 +7,8 @@ added or its needs change, taken down by one when a need is completed, in that s
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from codefleet.domain import graph
-from codefleet.domain.errors import Duplicate, LostRun, NotFound, Stale
 from codefleet.domain.model import State, Task, TaskId
+from codefleet.store import checks
 from codefleet.store.sqlite import rows
 from codefleet.store.sqlite.database import Database
 
@@ -19,10 +18,10 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
     if not tasks:
         return
     states = _states_around(database, tasks)
-    _refuse_duplicates(tasks, states)
+    checks.refuse_duplicates(tasks, states)
     states.update((task.id, task.state) for task in tasks)
-    _refuse_missing(tasks, states)
-    _refuse_cycle(tasks)
+    checks.refuse_missing(tasks, states)
+    checks.refuse_cycle(tasks)
     database.run_many("add_task", (_row(task, states) for task in tasks))
     _add_edges(database, tasks)
 
@@ -59,16 +58,9 @@ def _check_fence(database: Database, task: TaskId, fence: int) -> None:
     """Refuse a writer who no longer holds the task."""
     row = database.run("fence_of", {"id": task}).fetchone()
     if row is None:
-        raise NotFound(f"no task {task}", hint="`fleet list` shows every task")
+        raise checks.no_task(task)
     if row[0] != fence:
-        raise LostRun(
-            f"the lease on {task} is lost", hint="another run or a person has taken it over"
-        )
-
-
-def stale(word: str, key: str) -> Stale:
-    """Somebody else was first."""
-    return Stale(f"{word} {key} has changed meanwhile", hint="read it again and repeat")
+        raise checks.lost(task)
 
 
 def _states_around(database: Database, tasks: Iterable[Task]) -> dict[str, State]:
@@ -78,38 +70,12 @@ def _states_around(database: Database, tasks: Iterable[Task]) -> dict[str, State
     return {name: State(state) for name, state in found}
 
 
-def _refuse_missing(tasks: Iterable[Task], known: Iterable[str]) -> None:
-    """Refuse a need that is no task."""
-    there = set(known)
-    for task in tasks:
-        for need in task.needs:
-            if need not in there:
-                raise NotFound(f"no task {need}", hint="`fleet list` shows every task")
-
-
-def _refuse_cycle(tasks: Iterable[Task]) -> None:
-    """Refuse new tasks that wait for one another. No stored task can wait for a new one."""
-    needs: dict[str, tuple[str, ...]] = {task.id: task.needs for task in tasks if task.needs}
-    if any(need in needs for its in needs.values() for need in its):
-        graph.order(needs)
-
-
-def _refuse_duplicates(tasks: Iterable[Task], stored: Iterable[str]) -> None:
-    taken = set(stored)
-    for task in tasks:
-        if task.id in taken:
-            raise Duplicate(f"there is already a task {task.id}", hint="give it another id")
-        taken.add(task.id)
-
-
 def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
     """Stored tasks may wait for these, so the circle is looked for in the stored graph too."""
-    _refuse_missing(tasks, _states_around(database, tasks))
+    checks.refuse_missing(tasks, _states_around(database, tasks))
     above = {need for task in tasks for need in task.needs}
-    needs: dict[str, list[str]] = {}
-    for name, need in database.run("needs_above", {"ids": rows.listed(above)}):
-        needs.setdefault(name, []).append(need)
-    graph.order({**needs, **{task.id: task.needs for task in tasks}})
+    edges = database.run("needs_above", {"ids": rows.listed(above)})
+    checks.refuse_stored_cycle(tasks, edges)
 
 
 def _save_with_needs(database: Database, tasks: Sequence[Task]) -> None:
@@ -118,7 +84,7 @@ def _save_with_needs(database: Database, tasks: Sequence[Task]) -> None:
     for task in tasks:
         database.run("set_needs", {"id": task.id, "needs": rows.listed(task.needs)})
         if not replaced(database, task):
-            raise stale("task", task.id)
+            raise checks.stale("task", task.id)
     database.run_many("drop_needs", ({"task": task.id} for task in tasks))
     _add_edges(database, tasks)
     database.run_many("recount", ({"id": task.id} for task in tasks))

@@ -2,27 +2,17 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-from pydantic import ValidationError
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from codefleet.domain.errors import Invalid, Refused
-from codefleet.domain.model import Conflict, Event, Message, Noun, Question, Repo, Run, Task
+from codefleet.domain.model import Event
+from codefleet.store.nouns import event_json
 from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database
 
-_NOUNS: dict[str, type[Noun]] = {
-    "repo": Repo,
-    "task": Task,
-    "run": Run,
-    "question": Question,
-    "conflict": Conflict,
-    "message": Message,
-    "event": Event,
-}
-
-Nouns = dict[str, list[Any]]
+if TYPE_CHECKING:
+    from codefleet.store.exchange import Nouns
 
 
 def everything(database: Database) -> Iterator[tuple[str, str]]:
@@ -42,27 +32,10 @@ def everything(database: Database) -> Iterator[tuple[str, str]]:
     for name, value in database.run("settings"):
         yield "setting", json.dumps({"name": name, "value": value})
     for seq, body in database.run_joined(("events", "first_events"), {"after": 0, "limit": -1}):
-        yield "event", rows.event_json(seq, body)
+        yield "event", event_json(seq, body)
 
 
-def parsed(exported: Sequence[tuple[str, str]]) -> Nouns:
-    """The nouns of an export by kind; refuses what is none, by its line."""
-    nouns: Nouns = {kind: [] for kind in (*_NOUNS, "setting")}
-    for number, (kind, text) in enumerate(exported, start=1):
-        if kind not in nouns:
-            raise Invalid(
-                f"line {number}: {kind!r} is no kind of noun", hint=f"one of {list(nouns)}"
-            )
-        try:
-            nouns[kind].append(_noun(kind, text))
-        except (ValidationError, ValueError, KeyError) as error:
-            raise Invalid(
-                f"line {number}: this is no {kind}", hint=str(error).splitlines()[0]
-            ) from error
-    return nouns
-
-
-def load(database: Database, nouns: Nouns) -> None:
+def load(database: Database, nouns: "Nouns") -> None:
     """Put all nouns into an empty store, inside the open transaction."""
     if database.run("is_used").fetchone()[0]:
         raise Refused(
@@ -84,14 +57,7 @@ def erase(database: Database, event: Event) -> None:
     database.run_each("erase")
 
 
-def _noun(kind: str, text: str) -> Any:
-    if kind == "setting":
-        setting = json.loads(text)
-        return str(setting["name"]), str(setting["value"])
-    return _NOUNS[kind].model_validate_json(text)
-
-
-def _load_the_rest(database: Database, nouns: Nouns) -> None:
+def _load_the_rest(database: Database, nouns: "Nouns") -> None:
     database.run_many("add_run", map(rows.of_run, nouns["run"]))
     for kind in ("question", "conflict", "message"):
         database.run_many(

@@ -1,0 +1,25 @@
+"""Nouns out of what every engine keeps alike: a body, and numbers beside it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from codefleet.domain.model import Event, Spent, Usage
+
+BY = tuple(name for name in Spent.model_fields if name != "usage")
+_SUMS = tuple(Usage.model_fields)
+
+
+def event_json(seq: int, body: str) -> str:
+    """An event as JSON, with the seq that the store gave it."""
+    return f'{{"seq":{seq},{body[1:]}'
+
+
+def event(seq: int, body: str) -> Event:
+    """An event with the seq that the store gave it."""
+    return Event.model_validate_json(event_json(seq, body))
+
+
+def spent(row: Sequence[Any]) -> Spent:
+    """A row of a bill: first what it is by, then the sums."""
+    by = dict(zip(BY, row, strict=False))
+    return Spent(**by, usage=Usage(**dict(zip(_SUMS, row[len(BY) :], strict=True))))
