@@ -4,20 +4,20 @@ import asyncio
 import random
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bench.raw import RawQueue, RawRuns
 from bench.row import Row
 from codefleet.domain.lifecycle import Claim, Seat, Verb, claim, end, move
 from codefleet.domain.model import Event, Outcome, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
-from codefleet.ports import Write
+from codefleet.ports import Store, Write
 from codefleet.store.sqlite.database import Durability
 from codefleet.store.sqlite.store import SqliteStore
 
@@ -38,12 +38,28 @@ class RealClock:
         return datetime.now(UTC)
 
 
-class Stores(NamedTuple):
-    """Ours and both raw ones, all fresh."""
+class Raw(Protocol):
+    """A queue by hand. bench/raw.py and bench/raw_postgres.py have them."""
 
-    ours: SqliteStore
-    raw: RawQueue
-    raw_runs: RawRuns
+    def add(self, tasks: Iterable[int], needs: Needs = ()) -> None: ...
+
+    def claim(self, workers: int = 1) -> list[tuple[int, int, str]]: ...
+
+    def complete(self, claimed: Iterable[tuple[int, int, str]]) -> None: ...
+
+    def tell(self, many: int) -> None: ...
+
+    def counts(self) -> object: ...
+
+    def close(self) -> None: ...
+
+
+class Stores(NamedTuple):
+    """Ours and the raw ones, all fresh."""
+
+    ours: Store
+    raw: Raw
+    raw_runs: Raw | None = None
 
 
 class Times(NamedTuple):
@@ -64,7 +80,14 @@ class Part(NamedTuple):
 def measure(quick: bool) -> list[Row]:
     """Every part at both durabilities, then how a claim bears a long queue in front of it."""
     part = 10 if quick else 1
-    parts = [
+    rows = [row for how in DURABILITIES for one in parts(quick) for row in _rows(one, how)]
+    return [*rows, asyncio.run(_past_the_blocked(100_000 // part))]
+
+
+def parts(quick: bool) -> list[Part]:
+    """What a store is measured by, whatever its engine."""
+    part = 10 if quick else 1
+    return [
         Part("add one by one", add_single, 500 // part),
         Part("add, 1,000 at once", add_bulk, 1000),
         Part("claim + complete, 1 worker", one_worker, 500 // part, goal=2.0),
@@ -75,8 +98,6 @@ def measure(quick: bool) -> list[Row]:
         Part("append an event, 100 at once", append_batch, 5000 // part),
         Part("counts, whole call", count, 10_000 // part),
     ]
-    rows = [row for durability in DURABILITIES for part in parts for row in _rows(part, durability)]
-    return [*rows, asyncio.run(_past_the_blocked(100_000 // part))]
 
 
 async def add_single(stores: Stores, size: int) -> Times:
@@ -186,14 +207,15 @@ async def _worked(stores: Stores, size: int, needs: Needs, *, at_once: int) -> T
         _work_raw(stores.raw, many, at_once)
 
     async def raw_runs(many: int) -> None:
+        assert stores.raw_runs
         _work_raw(stores.raw_runs, many, at_once)
 
-    times = await _in_turns(size, ours, raw, raw_runs)
+    times = await _in_turns(size, ours, raw, *([raw_runs] if stores.raw_runs else []))
     assert await stores.ours.counts() == {"completed": size}
     return times
 
 
-async def _work(store: SqliteStore, seat: Seat, left: Iterator[int]) -> None:
+async def _work(store: Store, seat: Seat, left: Iterator[int]) -> None:
     """Claim and complete one task after another, as long as some are left to do."""
     for _ in left:
         while not (claims := await store.claim([seat], Want(), lease=LEASE)):
@@ -204,7 +226,7 @@ async def _work(store: SqliteStore, seat: Seat, left: Iterator[int]) -> None:
         await store.write(_completed(claims[0]))
 
 
-def _work_raw(queue: RawQueue, many: int, at_once: int) -> None:
+def _work_raw(queue: Raw, many: int, at_once: int) -> None:
     while many:
         claimed = queue.claim(min(at_once, many))
         queue.complete(claimed)
@@ -217,7 +239,8 @@ async def _fill(stores: Stores, size: int, needs: Needs) -> None:
         by_task.setdefault(task, []).append(f"t{need}")
     await stores.ours.write(Write(tasks=[_task(n, by_task.get(n, ())) for n in range(size)]))
     stores.raw.add(range(size), needs)
-    stores.raw_runs.add(range(size), needs)
+    if stores.raw_runs:
+        stores.raw_runs.add(range(size), needs)
 
 
 async def _past_the_blocked(blocked: int) -> Row:
@@ -257,13 +280,12 @@ async def _once(part: Part, durability: Durability) -> Times:
 
 @asynccontextmanager
 async def _stores(durability: Durability) -> AsyncIterator[Stores]:
-    body = _task(0).model_dump_json()
     run_body = claim(_task(0), SEATS[0], NOW, LEASE, None).run.model_dump_json()
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         path = Path(folder)
         ours = SqliteStore.open(path / "ours.db", clock=RealClock(), durability=durability)
-        raw = RawQueue(path / "raw.db", durability, body)
-        raw_runs = RawRuns(path / "raw_runs.db", durability, body, run_body)
+        raw = RawQueue(path / "raw.db", durability, BODY)
+        raw_runs = RawRuns(path / "raw_runs.db", durability, BODY, run_body)
         yield Stores(ours, raw, raw_runs)
         raw_runs.close()
         raw.close()
@@ -289,6 +311,9 @@ def _task(number: int, needs: Sequence[str] = ()) -> Task:
         created_at=NOW,
         updated_at=NOW,
     )
+
+
+BODY = _task(0).model_dump_json()
 
 
 def _event(kind: str, task: Task) -> Event:

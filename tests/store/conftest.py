@@ -13,6 +13,8 @@ from tests import postgres
 from tests.store.kinds import KINDS
 from tests.store.samples import StillClock
 
+LONG_ON_A_SERVER = ("test_contract_processes.py", "test_model.py")
+
 
 class Place(NamedTuple):
     """Where a store is, as another process can be told."""
@@ -22,6 +24,14 @@ class Place(NamedTuple):
 
     def open(self, clock: Clock) -> Store:
         return KINDS[self.kind].open(self.address, clock)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long on a server, or wants one of its own, is left out of `make fast`."""
+    for item in items:
+        of_its_own = "own_server" in getattr(item, "fixturenames", ())
+        if of_its_own or ("postgres" in item.name and item.path.name in LONG_ON_A_SERVER):
+            item.add_marker("slow")
 
 
 def _skip_or_fail(missing: str | None) -> None:

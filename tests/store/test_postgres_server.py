@@ -24,7 +24,7 @@ BOUND_S = 60
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def own_server() -> Iterator[Server]:
     """A server of this test's own, which it may ill-treat. It writes to disk in earnest."""
     own = Server.made("listen_addresses=''")
     yield own
@@ -32,8 +32,8 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-async def store(server: Server) -> AsyncIterator[PostgresStore]:
-    opened = await PostgresStore.open(server.address())
+async def store(own_server: Server) -> AsyncIterator[PostgresStore]:
+    opened = await PostgresStore.open(own_server.address())
     yield opened
     await opened.close()
 
@@ -79,21 +79,20 @@ async def storm(store: PostgresStore, name: str, done: list[str], enough: asynci
             done.append(f"completed {held.task.id}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["restart", "kill"])
 async def test_a_server_that_goes_away_in_a_storm_loses_nothing_it_acknowledged(
-    server: Server, how: str
+    own_server: Server, how: str
 ) -> None:
-    stores = [PostgresStore(server.address()) for _ in range(3)]
+    stores = [PostgresStore(own_server.address()) for _ in range(3)]
     try:
-        await assert_a_storm_is_survived(server, stores, how)
+        await assert_a_storm_is_survived(own_server, stores, how)
     finally:
         for store in stores:
             await store.close()
 
 
 async def assert_a_storm_is_survived(
-    server: Server, stores: Sequence[PostgresStore], how: str
+    own_server: Server, stores: Sequence[PostgresStore], how: str
 ) -> None:
     done: list[str] = []
     enough = asyncio.Event()
@@ -103,10 +102,10 @@ async def assert_a_storm_is_survived(
     for round_ in range(1, 4):
         await until_done(done, 40 * round_, working)
         if how == "kill":
-            await asyncio.to_thread(server.kill)
-            await asyncio.to_thread(server.start)
+            await asyncio.to_thread(own_server.kill)
+            await asyncio.to_thread(own_server.start)
         else:
-            await asyncio.to_thread(server.restart)
+            await asyncio.to_thread(own_server.restart)
     await until_done(done, len(done) + 40, working)
     enough.set()
     async with asyncio.timeout(BOUND_S):
@@ -138,33 +137,35 @@ async def assert_all_kept(store: PostgresStore, done: Sequence[str]) -> None:
 
 
 async def test_a_waiting_reader_hears_again_after_a_restart(
-    server: Server, store: PostgresStore
+    own_server: Server, store: PostgresStore
 ) -> None:
     waiting = asyncio.ensure_future(store.changed(0, within=BOUND_S))
     await asyncio.sleep(0)
-    await asyncio.to_thread(server.restart)
+    await asyncio.to_thread(own_server.restart)
     await store.write(Write(events=[event()]))
     async with asyncio.timeout(BOUND_S):
         assert await waiting is True
 
 
 async def test_a_server_that_stays_away_is_trouble_in_words(
-    server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    own_server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "PATIENCE_S", 0.05)
-    server.stop()
+    own_server.stop()
     for work in (store.last_seq(), add(store, task("a"))):
         with pytest.raises(StoreTrouble, match="cannot be reached") as trouble:
             await work
         assert trouble.value.hint
-    server.start()
+    own_server.start()
     await add(store, task("a"))
     assert await ids(store, TaskQuery()) == ["a"]
 
 
-async def test_a_read_only_server_is_trouble_in_words(server: Server, store: PostgresStore) -> None:
-    server.configure("default_transaction_read_only = on")
-    server.restart()
+async def test_a_read_only_server_is_trouble_in_words(
+    own_server: Server, store: PostgresStore
+) -> None:
+    own_server.configure("default_transaction_read_only = on")
+    own_server.restart()
     with pytest.raises(StoreTrouble, match="read-only") as trouble:
         await add(store, task("a"))
     assert "primary" in trouble.value.hint
@@ -178,17 +179,19 @@ async def refused(address: str, *, create: bool = True) -> StoreTrouble:
     return trouble.value
 
 
-async def test_a_door_that_stays_shut_says_why_and_no_password(server: Server) -> None:
-    (server.data / "pg_hba.conf").write_text("local all fleet trust\nlocal all all scram-sha-256\n")
-    server.run("CREATE ROLE ann LOGIN PASSWORD 'right'", "SELECT pg_reload_conf()")
-    socket = f"?host={server.folder}"
+async def test_a_door_that_stays_shut_says_why_and_no_password(own_server: Server) -> None:
+    (own_server.data / "pg_hba.conf").write_text(
+        "local all fleet trust\nlocal all all scram-sha-256\n"
+    )
+    own_server.run("CREATE ROLE ann LOGIN PASSWORD 'right'", "SELECT pg_reload_conf()")
+    socket = f"?host={own_server.folder}"
     wrong = {
         f"postgresql://ann:hush@/postgres{socket}": "does not let this user in",
         f"postgresql://ann@/postgres{socket}": "does not let this user in",
         f"postgresql://ghost:hush@/postgres{socket}": "does not let this user in",
         f"postgresql://fleet:hush@/nowhere{socket}": "no database",
         "postgresql://fleet:hush@127.0.0.1:1/x": "cannot be reached",
-        f"postgresql://fleet:hush@/x?host={server.folder / 'nowhere'}": "cannot be reached",
+        f"postgresql://fleet:hush@/x?host={own_server.folder / 'nowhere'}": "cannot be reached",
         f"postgresql://ann:right@/postgres{socket}": "may not do that",
     }
     for address, words in wrong.items():
@@ -206,20 +209,20 @@ async def test_a_store_that_is_not_there_is_not_made_unless_asked() -> None:
     await (await PostgresStore.open(address, create=False)).close()
 
 
-async def test_what_another_program_or_a_newer_one_wrote_is_left_alone(server: Server) -> None:
-    server.run("CREATE DATABASE shop", "CREATE DATABASE later")
-    server.run("CREATE TABLE tasks (id int)", database="shop")
-    assert "another program" in (await refused(server.address("shop"))).problem
-    await (await PostgresStore.open(server.address("later"))).close()
-    server.run("INSERT INTO codefleet_migrations VALUES (1000)", database="later")
-    newer = await refused(server.address("later"))
+async def test_what_another_program_or_a_newer_one_wrote_is_left_alone(own_server: Server) -> None:
+    own_server.run("CREATE DATABASE shop", "CREATE DATABASE later")
+    own_server.run("CREATE TABLE tasks (id int)", database="shop")
+    assert "another program" in (await refused(own_server.address("shop"))).problem
+    await (await PostgresStore.open(own_server.address("later"))).close()
+    own_server.run("INSERT INTO codefleet_migrations VALUES (1000)", database="later")
+    newer = await refused(own_server.address("later"))
     assert "newer codefleet" in newer.problem
     assert "upgrade" in newer.hint
 
 
-async def test_a_database_that_cannot_hold_all_letters_is_refused(server: Server) -> None:
-    server.run("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    assert "LATIN1" in (await refused(server.address("old"))).problem
+async def test_a_database_that_cannot_hold_all_letters_is_refused(own_server: Server) -> None:
+    own_server.run("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    assert "LATIN1" in (await refused(own_server.address("old"))).problem
 
 
 @pytest.mark.parametrize(
@@ -240,8 +243,8 @@ def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
     assert "hush" not in f"{wrong.value.problem} {wrong.value.hint}"
 
 
-async def test_a_closed_store_says_so_and_ends_every_wait(server: Server) -> None:
-    store = await PostgresStore.open(server.address())
+async def test_a_closed_store_says_so_and_ends_every_wait(own_server: Server) -> None:
+    store = await PostgresStore.open(own_server.address())
     waiting = asyncio.ensure_future(store.changed(0, within=BOUND_S))
     await asyncio.sleep(0)
     await store.close()

@@ -62,8 +62,8 @@ async def until_somebody_waits(stranger: Connection, many: int = 1) -> None:
     async with asyncio.timeout(BOUND_S):
         while True:
             found = await stranger.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                " AND %s = ANY (pg_blocking_pids(pid))",
+                "SELECT count(*) FROM pg_locks"
+                " WHERE NOT granted AND %s = ANY (pg_blocking_pids(pid))",
                 [stranger.info.backend_pid],
             )
             if (await found.fetchone() or (0,))[0] >= many:

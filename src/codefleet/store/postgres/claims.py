@@ -27,30 +27,56 @@ _FILTERS = {
 Rows = Sequence[tuple[Any, ...]]
 
 
-async def claim(
-    tx: Transaction,
-    seats: Sequence[Seat],
-    want: Want,
-    *,
-    now: datetime | None,
-    lease: timedelta,
-) -> Answer:
-    """Give the most urgent tasks that may start to these seats; `now` is a test's, or None."""
-    choice = _Choice(tx, seats, want)
-    given = await choice.made(now)
+class Asked(NamedTuple):
+    """A claim that somebody asks for; `now` is a test's time, or None."""
+
+    seats: Sequence[Seat]
+    want: Want
+    lease: timedelta
+    now: datetime | None
+
+    def goes_with(self, other: "Asked") -> bool:
+        """Do both ask for the same, for different seats? Then one reading serves both."""
+        apart = {seat.agent for seat in self.seats}.isdisjoint(seat.agent for seat in other.seats)
+        return apart and (self.want, self.lease) == (other.want, other.lease)
+
+
+async def claim(tx: Transaction, asked: Sequence[Asked]) -> list[Answer]:
+    """Give the most urgent tasks that may start to the seats of all who ask."""
+    answers: dict[int, Answer] = {}
+    left = list(enumerate(asked))
+    while left:
+        first = left[0][1]
+        together = [left[0]]
+        for number, other in left[1:]:
+            if all(other.goes_with(one) for _, one in together):
+                together.append((number, other))
+        left = [one for one in left if one not in together]
+        seats = [seat for _, one in together for seat in one.seats]
+        claims, told = await _claimed(tx, first._replace(seats=seats))
+        answers.update((number, _answer(one, claims, told)) for number, one in together)
+    return [answers[number] for number in range(len(asked))]
+
+
+async def _claimed(tx: Transaction, asked: Asked) -> tuple[Sequence[Claim], Sequence[Told]]:
+    choice = _Choice(tx, asked.seats, asked.want)
+    given = await choice.made(asked.now)
     claims = [
-        lifecycle.claim(task, seat, choice.now, lease, choice.lost.get(task.id))
+        lifecycle.claim(task, seat, choice.now, asked.lease, choice.lost.get(task.id))
         for task, seat in given
     ]
-    if not claims:
+    return claims, await _stored(tx, claims) if claims else ()
+
+
+def _answer(asked: Asked, claims: Sequence[Claim], told: Sequence[Told]) -> Answer:
+    """What one of several who asked together gets: the claims for its own seats."""
+    agents = {seat.agent for seat in asked.seats}
+    mine = [pair for pair in zip(claims, told, strict=True) if pair[0].run.agent in agents]
+    if not mine:
         return steps.nothing
-    told = await _stored(tx, claims)
 
     def answer(first: int) -> Sequence[Claim]:
-        return [
-            one._replace(events=tuple(its.numbered(first)))
-            for one, its in zip(claims, told, strict=True)
-        ]
+        return [one._replace(events=tuple(its.numbered(first))) for one, its in mine]
 
     return answer
 

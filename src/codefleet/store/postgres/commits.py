@@ -19,7 +19,7 @@ from psycopg.errors import UniqueViolation
 from codefleet.domain.errors import StoreTrouble
 from codefleet.ports import Write
 from codefleet.store import checks
-from codefleet.store.postgres import steps
+from codefleet.store.postgres import claims, steps
 from codefleet.store.postgres.connections import Connection, Connections
 from codefleet.store.postgres.steps import Answer, Step
 from codefleet.store.postgres.transaction import Cursor, Transaction
@@ -30,10 +30,13 @@ ATTEMPTS = 50
 SWEEP_EVERY = 1000
 
 
-class _Asked(NamedTuple):
-    """A write, or another step, and who waits for it."""
+What = Write | claims.Asked | Step
 
-    what: Write | Step
+
+class _Asked(NamedTuple):
+    """A write, a claim or another step, and who waits for it."""
+
+    what: What
     to: asyncio.Future[Any]
 
 
@@ -51,7 +54,7 @@ class Commits:
         self._is_closed = False
         self._attempts = 0
 
-    async def ask(self, what: Write | Step) -> Any:
+    async def ask(self, what: What) -> Any:
         """Do a step in the next transaction; returns when it is committed."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._is_closed:
@@ -190,11 +193,20 @@ class _Attempt:
 
 async def _all_done(tx: Transaction, asked: Sequence[_Asked]) -> Sequence[Answer]:
     """Writes go before claims: who claims may hold others up, and does so as briefly as can be."""
-    writes = [one.what for one in asked if isinstance(one.what, Write)]
+    whats = [one.what for one in asked]
+    writes = [what for what in whats if isinstance(what, Write)]
+    wanted = [what for what in whats if isinstance(what, claims.Asked)]
     of_writes = iter(await steps.write(tx, writes) if writes else ())
-    others = [await one.what(tx) for one in asked if not isinstance(one.what, Write)]
-    rest = iter(others)
-    return [next(of_writes if isinstance(one.what, Write) else rest) for one in asked]
+    of_claims = iter(await claims.claim(tx, wanted) if wanted else ())
+    answers = []
+    for what in whats:
+        if isinstance(what, Write):
+            answers.append(next(of_writes))
+        elif isinstance(what, claims.Asked):
+            answers.append(next(of_claims))
+        else:
+            answers.append(await what(tx))
+    return answers
 
 
 async def _seq(last: Cursor | None) -> int:

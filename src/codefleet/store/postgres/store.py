@@ -94,11 +94,8 @@ class PostgresStore:
         if not seats:
             return ()
         await self._ready()
-
-        async def step(tx: Transaction) -> Answer:
-            return await claims.claim(tx, seats, want, now=self._now(), lease=lease)
-
-        given: Sequence[Claim] = await self._commits.ask(step)
+        asked = claims.Asked(seats, want, lease, self._now())
+        given: Sequence[Claim] = await self._commits.ask(asked)
         return given
 
     async def changed(self, after: int, within: float) -> bool:

@@ -1,0 +1,105 @@
+"""The tightest loop over PostgreSQL that keeps the same promise, to measure the store against.
+
+A claim is atomic (SKIP LOCKED) and gives a fence and a lease, a completion is fenced and unblocks
+what waited, and each is one statement with its event: one way to the server and back. It has no
+runs, no scopes, no filters, no versions, no order of commits, and checks no input.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import psycopg
+
+SCHEMA = """
+CREATE TABLE tasks (
+    id int PRIMARY KEY, body text NOT NULL, state text NOT NULL DEFAULT 'pending',
+    priority int NOT NULL DEFAULT 3, unmet int NOT NULL, fence int NOT NULL DEFAULT 0,
+    lease_until timestamptz
+);
+CREATE INDEX ready ON tasks (priority DESC, id) WHERE state = 'pending' AND unmet = 0;
+CREATE INDEX states ON tasks (state, unmet);
+CREATE TABLE needs (task int NOT NULL, need int NOT NULL, PRIMARY KEY (task, need));
+CREATE INDEX needed ON needs (need, task);
+CREATE TABLE events (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, task int, kind text NOT NULL,
+    body text NOT NULL
+);
+CREATE INDEX told ON events (task, seq);
+"""
+ADD = """
+WITH added AS (
+    INSERT INTO tasks (id, body, unmet) SELECT id, %(body)s, unmet
+    FROM unnest(%(ids)s::int[], %(unmet)s::int[]) AS row (id, unmet) RETURNING id
+), edges AS (
+    INSERT INTO needs SELECT * FROM unnest(%(tasks)s::int[], %(needs)s::int[])
+)
+INSERT INTO events (task, kind, body) SELECT id, 'added', '{}' FROM added
+"""
+CLAIM = """
+WITH taken AS (
+    UPDATE tasks SET state = 'running', fence = fence + 1, lease_until = now() + interval '5 min'
+    WHERE id IN (
+        SELECT id FROM tasks WHERE state = 'pending' AND unmet = 0
+        ORDER BY priority DESC, id LIMIT %(many)s FOR UPDATE SKIP LOCKED
+    ) RETURNING id, fence, body
+), told AS (INSERT INTO events (task, kind, body) SELECT id, 'started', '{}' FROM taken)
+SELECT id, fence, body FROM taken
+"""
+COMPLETE = """
+WITH done AS (
+    UPDATE tasks SET state = 'completed'
+    FROM unnest(%(ids)s::int[], %(fences)s::int[]) AS row (id, fence)
+    WHERE tasks.id = row.id AND tasks.fence = row.fence AND state = 'running' RETURNING tasks.id
+), freed AS (
+    UPDATE tasks SET unmet = unmet - less.many FROM (
+        SELECT task, count(*) AS many FROM needs JOIN done ON done.id = need GROUP BY task
+    ) AS less WHERE tasks.id = less.task
+)
+INSERT INTO events (task, kind, body) SELECT id, 'completed', '{}' FROM done
+"""
+TELL = "INSERT INTO events (task, kind, body) SELECT 1, 'said', %s FROM generate_series(1, %s)"
+COUNT = "SELECT state, unmet > 0, count(*) FROM tasks GROUP BY state, unmet"
+
+Claimed = tuple[int, int, str]
+
+
+class RawPostgres:
+    """A queue by hand, with prepared statements."""
+
+    def __init__(self, address: str, body: str) -> None:
+        self.connection = psycopg.connect(address, autocommit=True, prepare_threshold=1)
+        self.connection.execute(SCHEMA)
+        self.body = body
+
+    def add(self, tasks: Iterable[int], needs: Sequence[tuple[int, int]] = ()) -> None:
+        unmet: dict[int, int] = {}
+        for task, _ in needs:
+            unmet[task] = unmet.get(task, 0) + 1
+        ids = list(tasks)
+        self.connection.execute(
+            ADD,
+            {
+                "body": self.body,
+                "ids": ids,
+                "unmet": [unmet.get(task, 0) for task in ids],
+                "tasks": [task for task, _ in needs],
+                "needs": [need for _, need in needs],
+            },
+        )
+
+    def claim(self, workers: int = 1) -> list[Claimed]:
+        """One task for each worker; their claims share a commit, as ours do."""
+        return self.connection.execute(CLAIM, {"many": workers}).fetchall()
+
+    def complete(self, claimed: Iterable[Claimed]) -> None:
+        given = list(claimed)
+        ids, fences = [one[0] for one in given], [one[1] for one in given]
+        self.connection.execute(COMPLETE, {"ids": ids, "fences": fences})
+
+    def tell(self, many: int) -> None:
+        self.connection.execute(TELL, [self.body, many])
+
+    def counts(self) -> list[tuple[str, bool, int]]:
+        return self.connection.execute(COUNT).fetchall()
+
+    def close(self) -> None:
+        self.connection.close()
