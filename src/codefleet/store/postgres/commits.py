@@ -89,6 +89,10 @@ class Commits:
     async def _commit(self, asked: Sequence[_Asked]) -> None:
         try:
             answers = await self._done(asked)
+        except StoreTrouble as error:  # it is the same for all of them
+            for one in asked:
+                _give(one, error=error)
+            return
         except Exception as error:
             if len(asked) == 1:
                 _give(asked[0], error=error)
