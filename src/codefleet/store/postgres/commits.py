@@ -172,8 +172,7 @@ class _Attempt:
             if self._sweeps:
                 await tx.run("sweep_marks")
             self._id = id_
-            last = await tx.append()
-            await tx.run("leave_mark", mark=self._mark)
+            last = await tx.finish(self._mark)
             await connection.execute(b"COMMIT")
         return await _seq(last)
 
@@ -216,7 +215,7 @@ async def _all_done(tx: Transaction, asked: Sequence[_Asked]) -> Sequence[Answer
 async def _seq(last: Cursor | None) -> int:
     if last is None:
         return 0
-    ((seq,),) = await last.fetchall()
+    ((seq, _),) = await last.fetchall()
     return int(seq)
 
 

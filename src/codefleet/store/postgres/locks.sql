@@ -31,10 +31,6 @@ FOR UPDATE OF task SKIP LOCKED
 -- The next ones after those that were looked at.
 AND task.id <> ALL (%(seen)s)
 
--- name: tell
--- Delivered when the transaction commits.
-SELECT pg_notify('codefleet', '');
-
 -- name: listen
 -- The one thing that lives as long as a connection, so its connection does nothing else.
 LISTEN codefleet;
@@ -44,8 +40,8 @@ LISTEN codefleet;
 SELECT pg_current_xact_id()::text;
 
 -- name: leave_mark
--- What only this transaction can have left, and the newest seq as of it. A transaction's id alone
--- proves nothing: a server that crashed may give it again.
+-- What only this transaction can have left, and the newest seq as of it; where events are added they
+-- bring it along. A transaction's id proves nothing: a server that crashed may give it again.
 INSERT INTO commits (mark, seq) SELECT %(mark)s, seq FROM log;
 
 -- name: is_under_way

@@ -207,14 +207,15 @@ DELETE FROM settings WHERE name = %(name)s;
 
 -- name: add_event
 -- The row of `log` stays locked until the commit: the next writer's seqs become visible after these.
+-- The commit's mark and the call to those who wait go along, to save messages; see locks.sql.
 WITH last AS (UPDATE log SET seq = seq + %(many)s RETURNING seq), told AS (
     INSERT INTO events (seq, at, task, kind, body)
     SELECT last.seq - %(many)s + number, at, task, kind, body
     FROM last, json_to_recordset(%(rows)s) AS row (
         number int, at timestamptz, task text, kind text, body text
     )
-)
-SELECT seq FROM last;
+), mark AS (INSERT INTO commits (mark, seq) SELECT %(mark)s, seq FROM last)
+SELECT seq, pg_notify('codefleet', '') FROM last;
 
 -- name: add_event_at
 -- An imported event keeps its seq, above all that this store has given before.

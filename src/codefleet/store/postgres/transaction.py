@@ -7,6 +7,7 @@ does until the commit, so nothing may come in between.
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from psycopg import AsyncCursor
 
@@ -63,14 +64,16 @@ class Transaction:
         self._told += given
         return told
 
-    async def append(self) -> Cursor | None:
-        """Append what is to be told and wake whoever waits for it; the last seq is the answer."""
+    async def finish(self, mark: UUID) -> Cursor | None:
+        """Leave the mark and append what is to be told, which wakes whoever waits for it.
+
+        The answer begins with the last seq.
+        """
         if not self._told:
+            await self.run("leave_mark", mark=mark)
             return None
         listed = rows.listed(map(rows.of_event, self._told))
-        last = await self.run("add_event", rows=listed, many=len(self._told))
-        await self.run("tell")
-        return last
+        return await self.run("add_event", rows=listed, many=len(self._told), mark=mark)
 
     @property
     def has_told(self) -> bool:
