@@ -36,6 +36,7 @@ class Wire:
                 how, self.cut = self.cut, Cut.NEVER
                 self.cuts += 1
                 answers.cancel()
+                await asyncio.wait([answers])  # two may not read at the same time
                 if how is Cut.AFTER:
                     out.write(heard)
                     while b"COMMIT" not in await far.read(65536):
