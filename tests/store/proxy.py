@@ -27,32 +27,42 @@ class Wire:
 
     async def serve(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         far, out = await asyncio.open_unix_connection(self._socket)
-        answers = asyncio.create_task(self._answers(far, back))
+        is_committing = asyncio.Event()
+        asks = asyncio.create_task(self._asks(near, out, is_committing))
+        answers = asyncio.create_task(self._answers(far, back, is_committing))
         try:
-            while heard := await near.read(65536):
-                if b"COMMIT" not in heard or self.cut is Cut.NEVER:
-                    out.write(heard)
-                    continue
-                how, self.cut = self.cut, Cut.NEVER
-                self.cuts += 1
-                answers.cancel()
-                await asyncio.wait([answers])  # two may not read at the same time
-                if how is Cut.AFTER:
-                    out.write(heard)
-                    while b"COMMIT" not in await far.read(65536):
-                        pass
-                return
+            await asyncio.wait([asks, answers], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            answers.cancel()
+            for task in (asks, answers):
+                task.cancel()
             for writer in (back, out):
                 writer.close()
                 with suppress(OSError):
                     await writer.wait_closed()
 
-    async def _answers(self, far: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+    async def _asks(
+        self, near: asyncio.StreamReader, out: asyncio.StreamWriter, is_committing: asyncio.Event
+    ) -> None:
+        while heard := await near.read(65536):
+            if b"COMMIT" in heard and self.cut is Cut.BEFORE:
+                self._broke()
+                return
+            if b"COMMIT" in heard and self.cut is Cut.AFTER:
+                is_committing.set()
+            out.write(heard)
+
+    async def _answers(
+        self, far: asyncio.StreamReader, back: asyncio.StreamWriter, is_committing: asyncio.Event
+    ) -> None:
         while said := await far.read(65536):
+            if is_committing.is_set() and b"COMMIT" in said:
+                self._broke()
+                return
             back.write(said)
-        back.close()
+
+    def _broke(self) -> None:
+        self.cut = Cut.NEVER
+        self.cuts += 1
 
 
 @asynccontextmanager
