@@ -26,6 +26,7 @@ import psycopg
 CHOICE = "TEST_POSTGRES_PROGRAMS"
 SHARED = "TEST_POSTGRES_FOLDER"
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=''")
+RUN = "fleet-pg-run-"
 WITHIN_S = 60
 
 
@@ -125,9 +126,19 @@ class Server:
 def share() -> None:
     """Name the place of the shared server, before the other processes of the run are started."""
     if SHARED not in os.environ:
-        folder = tempfile.mkdtemp(prefix="fleet-pg-run-")
-        os.environ[SHARED] = folder
-        atexit.register(_end, Path(folder), os.getpid())
+        _remove_what_killed_runs_left()
+        folder = Path(tempfile.mkdtemp(prefix=RUN))
+        (folder / "maker").write_text(str(os.getpid()))
+        os.environ[SHARED] = str(folder)
+        atexit.register(_end, folder, os.getpid())
+
+
+def _remove_what_killed_runs_left() -> None:
+    """A run that was killed could not stop its server."""
+    for maker in Path(tempfile.gettempdir()).glob(f"{RUN}*/maker"):
+        with suppress(OSError, ValueError):  # another run may be first, or may just begin
+            if not psutil.pid_exists(int(maker.read_text())):
+                _end(maker.parent, os.getpid())
 
 
 def shared() -> Server:
