@@ -14,6 +14,8 @@ from codefleet.coders.acp import coder
 from tests.coders.assignments import assignment
 from tests.coders.bridges import BOUND_S, Line, Yard
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def yard(tmp_path: Path) -> AsyncIterator[Yard]:

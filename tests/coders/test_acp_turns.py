@@ -9,7 +9,7 @@ import pytest_asyncio
 from codefleet.coders.jsonl import permit, say
 from tests.coders.bridges import Bridge, Yard
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -7,6 +7,8 @@ import pytest
 from tests.docs.pages import PAGES, blocks, name, steps
 from tests.docs.terminal import differs, terminal
 
+pytestmark = pytest.mark.slow
+
 WITH_SESSIONS = [page for page in PAGES if any(b.language == "console" for b in blocks(page))]
 
 

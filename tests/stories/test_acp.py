@@ -15,6 +15,8 @@ from tests.faults.conftest import agents_alive
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 
 

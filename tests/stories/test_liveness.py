@@ -4,10 +4,14 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from codefleet.domain.model import Outcome, Reason, State, Task
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 
