@@ -451,3 +451,15 @@ async def test_rules_choose_the_coder_and_model_once_for_all_runs_of_a_task(
     assert {run.coder for task in (hard, easy, chosen) for run in await fleet.runs_of(task.id)} == {
         "scripted"
     }
+
+
+async def test_a_repo_may_name_the_coder_of_its_own_tasks(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    argv = '["touch", "made.txt"]'
+    repo.write("fleet.toml", f'coder = "command"\n[coders.command]\nargv = {argv}\n')
+    repo.commit("Choose a coder")
+    task = await add("Make it")
+    await crew.work()
+    assert [run.coder for run in await fleet.runs_of(task.id)] == ["command"]
+    assert "made.txt" in repo.git("ls-tree", "--name-only", "main")

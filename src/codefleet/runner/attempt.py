@@ -144,7 +144,7 @@ class Attempt:
     async def _route(self) -> None:
         """Choose coder and model, once for all runs of the task."""
         route = choose(self.task, self.settings.route)
-        coder = coder_for(self.task, self.settings.route, self.run.coder)
+        coder = coder_for(self.task, self.settings.route, self.settings.coder)
         model = self.task.model or (route and route.model) or self.settings.model
         name = route.name if route else None
         self.task = await insist(
