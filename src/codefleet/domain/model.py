@@ -137,6 +137,24 @@ class Budget(Noun):
     tokens: int | None = Field(default=None, gt=0)
 
 
+class Stage(Noun):
+    """A task's place in a workflow, and what holds for it there.
+
+    One that `carries_on` lets the others go on when it fails. A `gate` is a question to a human
+    instead of work for an agent. One that `judges` others takes over the work of the best.
+    """
+
+    workflow: str
+    name: str
+    number: int
+    inherit: bool = False
+    judges: Names = ()
+    gate: str | None = None
+    when: str | None = None
+    carries_on: bool = False
+    landing: Landing = Landing.BRANCH
+
+
 class Draft(Noun):
     """What one may say of a task when adding it."""
 
@@ -158,6 +176,9 @@ class Draft(Noun):
     not_before: Instant | None = None
     max_attempts: int | None = Field(default=None, ge=1)
     timeout_s: float | None = Field(default=None, gt=0)
+    options: dict[str, Any] = {}
+    base: str | None = None
+    stage: Stage | None = None
 
     @field_validator("title")
     @classmethod
@@ -426,6 +447,18 @@ class Spent(Noun):
     task: str = ""
     source: str = ""
     usage: Usage
+
+
+class Workflow(Noun):
+    """A description that became tasks. How it stands is derived from them."""
+
+    id: str
+    name: str
+    prompt: str
+    repo: str
+    tasks: tuple[TaskId, ...]
+    created_at: Instant
+    version: int = 0
 
 
 class Conflict(Noun):

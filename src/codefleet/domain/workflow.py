@@ -1,0 +1,296 @@
+"""A workflow: a description of stages that becomes tasks. There is no engine beside the queue.
+
+Two spellings are understood, which may be mixed: ours (`coder`, `prompt`, `needs` by name,
+`inherit`) and the older one (`executor`, `prompt_template`, `depends_on` by number,
+`worktree_strategy`, `timeout_seconds`, `reasoning_effort`, `extra_args`).
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from codefleet.domain import condition, graph, template
+from codefleet.domain.errors import Cycle, Invalid
+from codefleet.domain.model import Budget, Draft, Landing, Names, Noun, Stage
+
+NAME = re.compile(r"[A-Za-z_][\w-]{0,63}")
+RETRY = re.compile(r"retry ([1-9]\d?)")
+OLD_WORDS = {
+    "executor": "coder",
+    "prompt_template": "prompt",
+    "depends_on": "needs",
+    "timeout_seconds": "timeout_s",
+}
+
+
+def _on_failure(said: str) -> str:
+    if said in ("fail", "continue") or RETRY.fullmatch(said):
+        return said
+    raise ValueError("on_failure is fail, continue or retry N")
+
+
+class StagePlan(Noun):
+    """One stage as its author wrote it; `judges` names the stages of which it picks the best."""
+
+    name: str
+    prompt: str = Field(default="", max_length=1_000_000)
+    coder: str | None = None
+    model: str | None = None
+    fallback: str | None = None
+    needs: tuple[str, ...] = ()
+    inherit: bool = False
+    judges: tuple[str, ...] = ()
+    gate: str | None = None
+    when: str | None = None
+    on_failure: Annotated[str, AfterValidator(_on_failure)] = "fail"
+    checks: tuple[str, ...] = ()
+    scope: Names = ()
+    labels: Names = ()
+    budget: Budget | None = None
+    timeout_s: float | None = Field(default=None, gt=0)
+    effort: str | None = None
+    args: tuple[str, ...] = ()
+    landing: Landing = Landing.BRANCH
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_our_words(cls, said: Any) -> Any:
+        if not isinstance(said, Mapping):
+            return said
+        ours = {OLD_WORDS.get(word, word): value for word, value in said.items()}
+        if "reasoning_effort" in ours:
+            ours["effort"] = ours.pop("reasoning_effort")
+        if "extra_args" in ours:
+            ours["args"] = ours.pop("extra_args") or ()
+        if "worktree_strategy" in ours:
+            ours["inherit"] = _inherits(ours.pop("worktree_strategy"))
+        return {word: value for word, value in ours.items() if value is not None}
+
+
+class Plan(Noun):
+    """A whole workflow as its author wrote it."""
+
+    name: str = Field(default="workflow", min_length=1, max_length=200)
+    prompt: str = ""
+    base: str | None = None
+    stages: tuple[StagePlan, ...] = Field(min_length=1, max_length=1000)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(stage.name for stage in self.stages)
+
+
+def parse(said: object, lines: Sequence[int] = ()) -> Plan:
+    """A description as a plan; every complaint names its stage and, where known, its line."""
+    if not isinstance(said, Mapping):
+        raise Invalid("this is no workflow", hint="a workflow has a name, a prompt and stages")
+    stages = said.get("stages")
+    if not isinstance(stages, list) or not stages:
+        raise Invalid("the workflow has no stages", hint="stages is a list with at least one entry")
+    read = [_stage(number, one, stages, lines) for number, one in enumerate(stages)]
+    rest = {OLD_PLAN_WORDS.get(word, word): value for word, value in said.items()}
+    try:
+        plan = Plan.model_validate({**rest, "stages": read})
+    except ValidationError as wrong:
+        raise _explained("the workflow", wrong) from None
+    _check(plan, lines)
+    return plan
+
+
+OLD_PLAN_WORDS = {"task_prompt": "prompt", "base_ref": "base"}
+
+
+def check_coders(plan: Plan, known: Collection[str], lines: Sequence[int] = ()) -> None:
+    """Refuse a stage whose coder nobody knows."""
+    for number, stage in enumerate(plan.stages):
+        for coder in filter(None, (stage.coder, stage.fallback)):
+            if coder not in known:
+                raise Invalid(
+                    f"{_place(number, stage.name, lines)}: there is no coder {coder!r}",
+                    hint=f"known coders: {', '.join(sorted(known))}",
+                )
+
+
+def drafts(plan: Plan, workflow: str, repo: str | None = None) -> list[Draft]:
+    """The tasks that a plan becomes, each with its place in the workflow."""
+    return [
+        Draft(
+            title=f"{plan.name}: {stage.name}"[:200],
+            name=stage.name,
+            prompt=stage.prompt,
+            labels=stage.labels,
+            scope=stage.scope,
+            needs=stage.needs,
+            checks=stage.checks,
+            repo=repo,
+            coder=stage.coder,
+            model=stage.model,
+            fallback=stage.fallback,
+            budget=stage.budget,
+            max_attempts=_attempts(stage),
+            timeout_s=stage.timeout_s,
+            options=_options(stage),
+            base=plan.base,
+            stage=Stage(
+                workflow=workflow,
+                name=stage.name,
+                number=number,
+                inherit=stage.inherit,
+                judges=stage.judges,
+                gate=stage.gate,
+                when=stage.when,
+                carries_on=stage.on_failure == "continue",
+                landing=stage.landing,
+            ),
+        )
+        for number, stage in enumerate(plan.stages)
+    ]
+
+
+def _options(stage: StagePlan) -> dict[str, Any]:
+    said = {"effort": stage.effort, "args": list(stage.args) or None}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _attempts(stage: StagePlan) -> int | None:
+    again = RETRY.fullmatch(stage.on_failure)
+    return int(again[1]) + 1 if again else None
+
+
+def _inherits(strategy: object) -> bool:
+    if strategy not in ("new", "inherit"):
+        raise ValueError(f"worktree_strategy is new or inherit, not {strategy!r}")
+    return strategy == "inherit"
+
+
+def _stage(
+    number: int, said: object, stages: Sequence[object], lines: Sequence[int]
+) -> dict[str, Any]:
+    """One stage with its needs as names, whichever way they were said."""
+    place = _place(number, said.get("name") if isinstance(said, Mapping) else None, lines)
+    if not isinstance(said, Mapping):
+        raise Invalid(f"{place} is not a stage", hint="a stage has at least a name and a prompt")
+    word = "depends_on" if "depends_on" in said else "needs"
+    needs = said.get(word) or ()
+    if isinstance(needs, str) or not isinstance(needs, list | tuple):
+        raise Invalid(
+            f"{place}: {word} is not a list", hint="write for example: needs: [implement]"
+        )
+    fields = {**said, word: [_need(place, need, stages) for need in needs]}
+    try:
+        StagePlan.model_validate(fields)
+    except ValidationError as wrong:
+        raise _explained(place, wrong) from None
+    return fields
+
+
+def _need(place: str, said: object, stages: Sequence[object]) -> str:
+    if isinstance(said, str):
+        return said
+    if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said < len(stages):
+        raise Invalid(
+            f"{place}: there is no stage {said!r}",
+            hint=f"stages are numbered 0 to {len(stages) - 1}",
+        )
+    named = stages[said]
+    return str(named.get("name")) if isinstance(named, Mapping) else str(said)
+
+
+def _check(plan: Plan, lines: Sequence[int]) -> None:
+    """Everything that can be wrong between stages."""
+    seen: set[str] = set()
+    for number, stage in enumerate(plan.stages):
+        place = _place(number, stage.name, lines)
+        for problem, hint in _problems(stage, plan, seen):
+            raise Invalid(f"{place}: {problem}", hint=hint)
+        seen.add(stage.name)
+    needs = {stage.name: stage.needs for stage in plan.stages}
+    try:
+        graph.order(needs)
+    except Cycle as found:
+        raise Cycle(found.problem.replace("these tasks", "these stages"), hint=found.hint) from None
+    for number, stage in enumerate(plan.stages):
+        _check_results(_place(number, stage.name, lines), stage, plan, _above(stage.name, needs))
+
+
+def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[tuple[str, str]]:
+    known = f"the stages are {', '.join(plan.names)[:200]}"
+    if not NAME.fullmatch(stage.name):
+        yield f"{stage.name[:40]!r} is no name", "letters, digits, - and _, a letter first"
+    if stage.name in seen:
+        yield "two stages have this name", "give each its own name"
+    for need in (*stage.needs, *stage.judges):
+        if need not in plan.names:
+            yield f"there is no stage {need!r}", known
+    if stage.inherit and not stage.needs:
+        yield "it inherits from nobody", "name the stages it needs, or start it new"
+    if set(stage.judges) - set(stage.needs):
+        yield "it judges a stage that it does not need", "put the stages it judges into needs"
+    if stage.judges and stage.inherit:
+        yield "a judge does not inherit", "it takes over the work of the stage it picks"
+    if stage.gate is None and not stage.prompt:
+        yield "it has no prompt", "say what the agent is to do, or make it a gate for humans"
+
+
+def _check_results(place: str, stage: StagePlan, plan: Plan, above: Collection[str]) -> None:
+    """Whose results it speaks of must exist and be known when it starts."""
+    asked = [(v.text, v.stage, v.field) for v in template.variables(stage.prompt)]
+    if stage.when is not None:
+        try:
+            found = condition.parse(stage.when)
+        except Invalid as unclear:
+            raise Invalid(f"{place}: {unclear.problem}", hint=unclear.hint) from None
+        asked += [(f"{name}.{field}", name, field) for name, field in sorted(found.asks)]
+    for said, who, field in asked:
+        name = _name(who, plan)
+        is_code = isinstance(who, str) and name is None and field not in template.FIELDS
+        if is_code and said.startswith("{"):
+            continue
+        if name is None:
+            raise Invalid(
+                f"{place}: {said} names no stage", hint=f"stages: {', '.join(plan.names)}"
+            )
+        if field not in template.FIELDS:
+            raise Invalid(
+                f"{place}: {said}: a result has no {field!r}",
+                hint=f"it has {', '.join(template.FIELDS)}",
+            )
+        if name not in above:
+            raise Invalid(
+                f"{place}: {said}: {name} need not be done before it starts",
+                hint=f"add {name} to its needs",
+            )
+
+
+def _name(who: int | str, plan: Plan) -> str | None:
+    if isinstance(who, int):
+        return plan.names[who] if who < len(plan.names) else None
+    return who if who in plan.names else None
+
+
+def _above(name: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
+    found: set[str] = set()
+    ahead = list(needs[name])
+    while ahead:
+        need = ahead.pop()
+        if need not in found:
+            found.add(need)
+            ahead += needs[need]
+    return found
+
+
+def _place(number: int, name: object, lines: Sequence[int]) -> str:
+    called = f"stage {number} ({str(name)[:40]})" if name else f"stage {number}"
+    return f"line {lines[number]}: {called}" if number < len(lines) else called
+
+
+def _explained(place: str, wrong: ValidationError) -> Invalid:
+    first = wrong.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "it"
+    what = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if first["type"] == "extra_forbidden":
+        what = f"there is no field {where!r}"
+        return Invalid(f"{place}: {what}", hint=f"fields are {', '.join(StagePlan.model_fields)}")
+    return Invalid(f"{place}: {where}: {what[0].lower()}{what[1:]}", hint=f"mend {where}")
