@@ -176,7 +176,7 @@ def _stage(
     needs = said.get(word) or ()
     if isinstance(needs, str) or not isinstance(needs, list | tuple):
         raise Invalid(
-            f"{place}: {word} is not a list", hint="write for example: needs: [implement]"
+            f"{place}: {word} is not a list", hint="for example: needs: [implement]"
         )
     fields = {**said, word: [_need(place, need, stages) for need in needs]}
     try:
@@ -192,7 +192,7 @@ def _need(place: str, said: object, stages: Sequence[object]) -> str:
     if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said < len(stages):
         raise Invalid(
             f"{place}: there is no stage {said!r}",
-            hint=f"stages are numbered 0 to {len(stages) - 1}",
+            hint=f"the last stage is {len(stages) - 1}",
         )
     named = stages[said]
     return str(named.get("name")) if isinstance(named, Mapping) else str(said)

@@ -1,0 +1,138 @@
+"""Workflows: a description becomes tasks, or a complaint that names its stage and line."""
+
+from typing import Any
+
+import pytest
+
+from codefleet.domain import workflow
+from codefleet.domain.errors import Cycle, Invalid
+from codefleet.domain.model import Budget, Landing
+
+
+def stage(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "coder": "scripted", "prompt": "{task_prompt}", **more}
+
+
+def plan(*stages: dict[str, Any], **more: Any) -> workflow.Plan:
+    return workflow.parse({"name": "wf", "prompt": "Mend it", "stages": list(stages), **more})
+
+
+OLD = {
+    "name": "write-review-refine",
+    "task_prompt": "Add validation",
+    "stages": [
+        {
+            "name": "implement",
+            "executor": "codex",
+            "prompt_template": "{task_prompt}",
+            "worktree_strategy": "new",
+            "depends_on": [],
+            "timeout_seconds": 60,
+            "reasoning_effort": "high",
+            "extra_args": ["--x"],
+        },
+        {
+            "name": "review",
+            "executor": "claude",
+            "prompt_template": "Review:\n{stage_0_summary}\nFiles: {stage_0_files}",
+            "worktree_strategy": "inherit",
+            "depends_on": [0],
+            "model": None,
+        },
+    ],
+}
+
+
+def test_the_older_spelling_means_the_same() -> None:
+    first, second = workflow.drafts(workflow.parse(OLD), "w1", "shop")
+    assert (first.title, first.coder, first.timeout_s) == (
+        "write-review-refine: implement",
+        "codex",
+        60,
+    )
+    assert first.options == {"effort": "high", "args": ["--x"]}
+    assert second.needs == ("implement",)
+    assert second.stage is not None
+    assert (second.stage.workflow, second.stage.number, second.stage.inherit) == ("w1", 1, True)
+    assert second.stage.landing is Landing.BRANCH
+
+
+def test_a_stage_hands_its_own_rules_to_its_task() -> None:
+    described = plan(
+        stage("a", checks=["true"], scope=["src/**"], labels=["x"], budget={"usd": 2.0}),
+        stage("b", needs=["a"], on_failure="retry 4", landing="queue", when="a.status == 'x'"),
+        stage("c", needs=["a"], on_failure="continue"),
+        stage("d", needs=["b", "c"], judges=["b", "c"]),
+        {"name": "e", "gate": "Ship it?", "needs": ["d"]},
+    )
+    a, b, c, d, e = workflow.drafts(described, "w1")
+    assert (a.checks, a.scope, a.labels, a.budget) == (
+        ("true",),
+        ("src/**",),
+        ("x",),
+        Budget(usd=2.0),
+    )
+    assert b.max_attempts == 5
+    assert b.stage
+    assert (b.stage.landing, b.stage.when) == (Landing.QUEUE, "a.status == 'x'")
+    assert c.stage
+    assert c.stage.carries_on
+    assert d.stage
+    assert d.stage.judges == ("b", "c")
+    assert e.stage
+    assert e.stage.gate == "Ship it?"
+
+
+@pytest.mark.parametrize(
+    ("stages", "says"),
+    [
+        ([stage("a", needs=["b"]), stage("b", needs=["a"])], "would wait for one another"),
+        ([stage("a", needs=["x"])], "line 10: stage 0 (a): there is no stage 'x'"),
+        ([stage("a", depends_on=[3])], "there is no stage 3"),
+        ([stage("a", depends_on=[True])], "there is no stage True"),
+        ([stage("a"), stage("a")], "line 20: stage 1 (a): two stages have this name"),
+        ([stage("a", inherit=True)], "it inherits from nobody"),
+        ([stage("a", worktree_strategy="share")], "worktree_strategy is new or inherit"),
+        ([stage("a", prompt="{stage_7_summary}")], "{stage_7_summary} names no stage"),
+        ([stage("a", prompt="{b.sumary}"), stage("b")], "a result has no 'sumary'"),
+        ([stage("a", prompt="{x.summary}")], "{x.summary} names no stage"),
+        ([stage("a", prompt="{b.summary}"), stage("b")], "b need not be done before it starts"),
+        ([stage("a", when="b.status == 'x'"), stage("b")], "b need not be done"),
+        ([stage("a", when="b.status ==")], "is unclear"),
+        ([stage("a", when="x.status == ''")], "names no stage"),
+        ([stage("a", on_failure="shrug")], "on_failure is fail, continue or retry N"),
+        ([stage("a", colour="red")], "there is no field 'colour'"),
+        ([stage("a", needs="b")], "needs is not a list"),
+        ([stage("a b")], "is no name"),
+        ([{"name": "a"}], "it has no prompt"),
+        ([stage("a"), stage("b", judges=["a"])], "judges a stage that it does not need"),
+        (["a"], "line 10: stage 0 is not a stage"),
+        ([], "the workflow has no stages"),
+    ],
+)
+def test_a_mistake_is_refused_by_its_stage_and_line(stages: list[Any], says: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        workflow.parse({"prompt": "Mend it", "stages": stages}, lines=[10, 20])
+    assert says in refused.value.problem
+    assert refused.value.hint
+
+
+def test_stages_that_wait_for_one_another_are_a_cycle() -> None:
+    with pytest.raises(Cycle):
+        plan(stage("a", needs=["b"]), stage("b", needs=["a"]))
+
+
+@pytest.mark.parametrize("said", [None, [], "x", {"stages": "x"}, {"stages": [], "name": 3}])
+def test_what_is_no_workflow_is_refused(said: object) -> None:
+    with pytest.raises(Invalid):
+        workflow.parse(said)
+
+
+def test_code_in_a_prompt_is_not_taken_for_a_variable() -> None:
+    plan(stage("a", prompt='use {user.name} and {"b": 1} and {stage_x_y}'))
+
+
+def test_a_coder_that_nobody_knows_is_refused() -> None:
+    described = plan(stage("a", coder="clawd"))
+    with pytest.raises(Invalid, match="there is no coder 'clawd'"):
+        workflow.check_coders(described, {"claude", "codex"})
