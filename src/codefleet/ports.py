@@ -23,6 +23,7 @@ from codefleet.domain.model import (
     Task,
     TaskId,
     Usage,
+    Workflow,
 )
 from codefleet.domain.scheduling import Want
 
@@ -50,6 +51,7 @@ class Write(NamedTuple):
     lanes: Sequence[Lane] = ()
     messages: Sequence[Message] = ()
     rests: Sequence[Rest] = ()
+    workflows: Sequence[Workflow] = ()
     settings: Mapping[str, str | None] = {}
     events: Sequence[Event] = ()
     fences: Mapping[TaskId, int] = {}
@@ -157,6 +159,9 @@ class Store(Protocol):
         """What humans said to agents, oldest first; with `open_only`, what nobody has got yet."""
 
     async def rests(self) -> Sequence[Rest]: ...
+
+    async def workflows(self, *, ids: Sequence[str] | None = None) -> Sequence[Workflow]:
+        """Workflows, oldest first."""
 
     def export(self) -> AsyncIterator[tuple[str, str]]:
         """Everything, as (kind of noun, JSON), in an order that can be read back."""

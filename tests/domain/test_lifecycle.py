@@ -19,7 +19,7 @@ answer      -          -          pending    -          -          -          -
 submit      -          review     -          -          -          -          -
 land        -          -          -          completed  -          -          -
 reject      -          -          -          pending    -          -          -
-complete    -          completed  -          -          -          -          -
+complete    -          completed  -          completed  -          -          -
 fail        -          failed     -          failed     -          -          -
 release     -          pending    -          pending    -          -          -
 cancel      cancelled  cancelled  cancelled  cancelled  -          cancelled  -

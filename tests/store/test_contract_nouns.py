@@ -23,6 +23,7 @@ from codefleet.domain.model import (
     RunnerId,
     TaskId,
     Usage,
+    Workflow,
 )
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.kinds import KINDS
@@ -44,6 +45,9 @@ def message(name: str = "m1") -> Message:
     return Message(id=MessageId(name), agent="x", text="Mind the gap", sent_at=START)
 
 
+FLOW = Workflow(
+    id="w1", name="wf", prompt="Mend it", repo="shop", tasks=(TaskId("a"),), created_at=START
+)
 REST = Rest(account="claude", reason=Reason.QUOTA, note="limit", since=START)
 REPO = Repo(name="shop", path="/src/shop", trunk="main")
 LANE = Lane(repo="shop", holder=RunnerId("r1"), fence=1, lease_until=START + LEASE)
@@ -58,6 +62,7 @@ SMALL = [
     Write(runners=[RUNNER]),
     Write(messages=[message()]),
     Write(rests=[REST]),
+    Write(workflows=[FLOW]),
 ]
 
 
@@ -71,6 +76,7 @@ def next_version(step: Write) -> Write:
         runners=[noun.evolve(version=1) for noun in step.runners],
         messages=[noun.evolve(version=1) for noun in step.messages],
         rests=[noun.evolve(version=1) for noun in step.rests],
+        workflows=[noun.evolve(version=1) for noun in step.workflows],
     )
 
 
@@ -100,6 +106,8 @@ async def test_small_nouns_come_back_as_they_were_given(store: Store) -> None:
     assert await store.runners() == [RUNNER]
     assert await store.messages() == [message()]
     assert await store.rests() == [REST]
+    assert await store.workflows() == await store.workflows(ids=["w1"]) == [FLOW]
+    assert await store.workflows(ids=[]) == []
 
 
 async def test_open_messages_are_those_that_no_agent_has_got(store: Store) -> None:

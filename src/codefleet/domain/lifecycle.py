@@ -40,7 +40,7 @@ MOVES: dict[Verb, dict[State, State]] = {
     Verb.SUBMIT: {_R: _V},
     Verb.LAND: {_V: _C},
     Verb.REJECT: {_V: _P},
-    Verb.COMPLETE: {_R: _C},
+    Verb.COMPLETE: {_R: _C, _V: _C},  # from review: failed there, but its workflow carries on
     Verb.FAIL: {_R: _F, _V: _F},
     Verb.RELEASE: {_R: _P, _V: _P},
     Verb.CANCEL: {_P: _X, _R: _X, _A: _X, _V: _X, _F: _X},
@@ -185,7 +185,9 @@ def fail(task: Task, reason: Reason, note: str, now: datetime, policy: "Attempts
     told = {"reason": reason, "note": note, "updated_at": now, "attempts": attempts}
     is_last = attempts >= (task.max_attempts or policy.limit) and not waits
     if THEN[reason] is Then.HUMAN or is_last:
-        return move(task, Verb.FAIL, **told, fence=task.fence + 1)
+        carries_on = task.stage is not None and task.stage.carries_on
+        over = Verb.COMPLETE if carries_on else Verb.FAIL
+        return move(task, over, **told, fence=task.fence + 1)
     pause = policy.longest_rest if waits else policy.backoff(attempts)
     return move(task, Verb.RELEASE, **told, fence=task.fence + 1, not_before=now + pause)
 

@@ -461,6 +461,15 @@ class Workflow(Noun):
     version: int = 0
 
 
+class WorkflowStatus(Noun):
+    """A workflow as it stands: its tasks in the order of its stages, and the last run of each."""
+
+    workflow: Workflow
+    state: State
+    tasks: tuple[Task, ...]
+    runs: tuple[Run, ...]
+
+
 class Conflict(Noun):
     """Two unfinished pieces of work that would break the same lines."""
 

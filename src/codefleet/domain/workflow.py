@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from codefleet.domain import condition, graph, template
 from codefleet.domain.errors import Cycle, Invalid
-from codefleet.domain.model import Budget, Draft, Landing, Names, Noun, Stage
+from codefleet.domain.model import Budget, Draft, Landing, Names, Noun, Stage, State
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,63}")
 RETRY = re.compile(r"retry ([1-9]\d?)")
@@ -149,6 +149,19 @@ def drafts(plan: Plan, workflow: str, repo: str | None = None) -> list[Draft]:
     ]
 
 
+def state(stages: Sequence[State]) -> State:
+    """How a workflow stands, from its stages: it goes on while any of them can."""
+    if State.ASKING in stages:
+        return State.ASKING
+    if any(not each.is_final for each in stages):
+        begun = any(each is not State.PENDING for each in stages)
+        return State.RUNNING if begun else State.PENDING
+    for bad in (State.FAILED, State.CANCELLED):
+        if bad in stages:
+            return bad
+    return State.COMPLETED
+
+
 def _options(stage: StagePlan) -> dict[str, Any]:
     said = {"effort": stage.effort, "args": list(stage.args) or None}
     return {name: value for name, value in said.items() if value is not None}
@@ -175,9 +188,7 @@ def _stage(
     word = "depends_on" if "depends_on" in said else "needs"
     needs = said.get(word) or ()
     if isinstance(needs, str) or not isinstance(needs, list | tuple):
-        raise Invalid(
-            f"{place}: {word} is not a list", hint="for example: needs: [implement]"
-        )
+        raise Invalid(f"{place}: {word} is not a list", hint="for example: needs: [implement]")
     fields = {**said, word: [_need(place, need, stages) for need in needs]}
     try:
         StagePlan.model_validate(fields)

@@ -6,7 +6,8 @@ from codefleet.fleet.messages import Messages
 from codefleet.fleet.repos import Repos
 from codefleet.fleet.runs import Runs
 from codefleet.fleet.status import Overview
+from codefleet.fleet.workflows import Workflows
 
 
-class Fleet(Overview, Messages, Runs, Repos, Conflicts, Exchange):
+class Fleet(Overview, Workflows, Messages, Runs, Repos, Conflicts, Exchange):
     """Everything one can ask of a fleet."""

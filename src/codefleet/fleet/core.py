@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from codefleet.config import Config
+from codefleet.domain import graph
 from codefleet.domain.errors import Invalid, NotFound, Stale
-from codefleet.domain.lifecycle import Attempts
+from codefleet.domain.events import event
+from codefleet.domain.lifecycle import Attempts, Verb, move
 from codefleet.domain.model import State, Task, TaskId
 from codefleet.ports import Store, TaskQuery, Write
 
@@ -51,6 +53,23 @@ class Core:
     async def list(self, query: TaskQuery) -> Sequence[Task]:
         """The tasks that fit, most urgent first."""
         return await self.store.tasks(query)
+
+    async def fallout(self, task: Task, now: datetime) -> Write:
+        """What a stage that ended badly takes with it: all that needs it can never start."""
+        if task.stage is None or task.state not in (State.FAILED, State.CANCELLED):
+            return Write()
+        (flow,) = await self.store.workflows(ids=[task.stage.workflow])
+        stages = await self.store.tasks(TaskQuery(ids=flow.tasks))
+        doomed = set(graph.held_up_by(task.id, {each.id: each.needs for each in stages}))
+        waiting = [each for each in stages if each.id in doomed and each.state is State.PENDING]
+        why = f"{task.stage.name} {task.state}"
+        return Write(
+            tasks=[
+                move(each, Verb.CANCEL, fence=each.fence + 1, updated_at=now, note=why)
+                for each in waiting
+            ],
+            events=[event("task.cancelled", now, why, task=each) for each in waiting],
+        )
 
     async def change(self, ref: str, step: Callable[[Task], Awaitable[Write]]) -> Task:
         """Read a task, work out the step, write it; once more when somebody else was first."""

@@ -93,10 +93,13 @@ class Runs(Core):
             now = await self.store.now()
             ended = lifecycle.end(run, Outcome.FAILED, now, reason, note)
             after = lifecycle.fail(task, reason, note, now, self.attempts(settings))
-            events = [event("run.failed", now, note, run=run, reason=reason)]
-            if after.state is State.FAILED:
-                events.append(event("task.failed", now, note, task=after, reason=reason))
-            return Write(tasks=[after], runs=[ended], events=events)
+            told = event("run.failed", now, note, run=run, reason=reason)
+            lost = await self.fallout(after, now)
+            return Write(
+                tasks=[after, *lost.tasks],
+                runs=[ended],
+                events=[told, *_end_of(after, now), *lost.events],
+            )
 
         return await self.change(run.task, step)
 
@@ -156,11 +159,12 @@ class Runs(Core):
         """The work could not land: back to an agent, with what was in the way."""
         now = await self.store.now()
         after = lifecycle.fail(seen, reason, note, now, self.attempts(settings))
-        events = [event("task.bounced", now, note, task=seen, reason=reason)]
-        if after.state is State.FAILED:
-            events.append(event("task.failed", now, note, task=seen, reason=reason))
+        told = event("task.bounced", now, note, task=seen, reason=reason)
+        lost = await self.fallout(after, now)
         return await self._unless_changed(
-            after.evolve(approved=False, version=seen.version), events
+            after.evolve(approved=False, version=seen.version),
+            [told, *_end_of(after, now), *lost.events],
+            lost.tasks,
         )
 
     async def waits(self, seen: Task, why: str) -> None:
@@ -170,11 +174,13 @@ class Runs(Core):
             told = event("task.waits", now, why, task=seen)
             await self._unless_changed(seen.evolve(note=why), [told])
 
-    async def _unless_changed(self, task: Task, events: Sequence[Event] = ()) -> Task | None:
+    async def _unless_changed(
+        self, task: Task, events: Sequence[Event] = (), others: Sequence[Task] = ()
+    ) -> Task | None:
         """Write the task one version on; None when somebody else was first."""
         changed = task.evolve(version=task.version + 1)
         try:
-            await self.store.write(Write(tasks=[changed], events=events))
+            await self.store.write(Write(tasks=[changed, *others], events=events))
         except Stale:
             return None
         return changed
@@ -200,6 +206,16 @@ def _holds(run: Run, task: Task) -> None:
             f"{run.id} no longer holds {task.id}: it is {task.state} under fence {task.fence}",
             hint="its work is archived; nothing is to be done",
         )
+
+
+def _end_of(task: Task, now: datetime) -> Sequence[Event]:
+    """What is to be told of a task after a failure: its end, if it is one."""
+    if task.state is State.FAILED:
+        return [event("task.failed", now, task.note, task=task, reason=task.reason)]
+    if task.state is State.COMPLETED:
+        note = f"failed, and its workflow goes on: {task.note}"
+        return [event("task.completed", now, note, task=task, reason=task.reason)]
+    return []
 
 
 def _over(run: Run, now: datetime) -> Event:

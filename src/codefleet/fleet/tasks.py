@@ -1,6 +1,6 @@
 """Tasks: add, edit, pause, resume, cancel, retry, and why one waits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from codefleet.domain import command, graph, scheduling, scope
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Draft, Run, State, Task, TaskId
+from codefleet.domain.model import Draft, Run, State, Task, TaskId, Workflow
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.similarity import similar
 from codefleet.fleet.accounts import Accounts
@@ -21,25 +21,31 @@ from codefleet.ports import TaskQuery, Write
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 ID_CHARACTERS = LETTERS + "23456789"
-EDITABLE = frozenset(Draft.model_fields) - {"name", "repo"}
+EDITABLE = frozenset(Draft.model_fields) - {"name", "repo", "stage"}
 
 
 class Tasks(Agents, Accounts, Costs):
     async def add(self, drafts: Sequence[Draft]) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call."""
+        return await self._add(drafts)
+
+    async def _add(
+        self, drafts: Sequence[Draft], flow: Callable[[Sequence[Task]], Workflow] | None = None
+    ) -> Sequence[Task]:
+        """Queue tasks, and the workflow that they make up if they do."""
         if not drafts:
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
         graph.order({draft.name: draft.needs for draft in drafts if draft.name})
         now = await self.store.now()
         named = _names(drafts)
-        ids = [named.get(draft.name or "", _new_id()) for draft in drafts]
+        ids = [named.get(draft.name or "", new_id()) for draft in drafts]
         tasks = [
             await self._task(draft, task_id, named, now)
             for draft, task_id in zip(drafts, ids, strict=True)
         ]
-        await self.store.write(
-            Write(tasks=tasks, events=[event("task.added", now, t.title, task=t) for t in tasks])
-        )
+        events = [event("task.added", now, t.title, task=t) for t in tasks]
+        flows = [flow(tasks)] if flow else []
+        await self.store.write(Write(tasks=tasks, workflows=flows, events=events))
         return tasks
 
     async def edit(self, ref: str, **changes: Any) -> Task:
@@ -83,7 +89,9 @@ class Tasks(Agents, Accounts, Costs):
         async def step(task: Task) -> Write:
             now = await self.store.now()
             stopped = move(task, Verb.CANCEL, fence=task.fence + 1, updated_at=now, paused=False)
-            return Write(tasks=[stopped], events=[event("task.cancelled", now, task=task)])
+            lost = await self.fallout(stopped, now)
+            told = event("task.cancelled", now, task=task)
+            return Write(tasks=[stopped, *lost.tasks], events=[told, *lost.events])
 
         return await self.change(ref, step)
 
@@ -207,7 +215,7 @@ class Tasks(Agents, Accounts, Costs):
         return await self.change(ref, step)
 
 
-def _new_id() -> TaskId:
+def new_id() -> TaskId:
     """Eight characters that are easy to read aloud; a letter first, so it is never a number."""
     import secrets  # here, because it is slow to import and only adding needs it
 
@@ -221,7 +229,7 @@ def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:
         if draft.name in named:
             raise Duplicate(f"two tasks are named {draft.name}", hint="give each its own name")
         if draft.name:
-            named[draft.name] = _new_id()
+            named[draft.name] = new_id()
     return named
 
 

@@ -133,6 +133,14 @@ INSERT INTO rests (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 -- No row changes when somebody else was first.
 UPDATE rests SET body = :body WHERE id = :id AND version = :version - 1;
 
+-- name: add_workflow
+-- The tasks it became are written in the same step.
+INSERT INTO workflows (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+
+-- name: save_workflow
+-- No row changes when somebody else was first.
+UPDATE workflows SET body = :body WHERE id = :id AND version = :version - 1;
+
 -- name: set_setting
 -- The last word counts.
 INSERT INTO settings (name, value) VALUES (:name, :value)
@@ -389,6 +397,18 @@ ORDER BY place
 -- Few, by account.
 SELECT body FROM rests ORDER BY id;
 
+-- name: workflows
+-- The head of every reading of workflows; a filter and an order follow.
+SELECT body FROM workflows WHERE TRUE
+
+-- name: workflows_with_ids
+-- For workflows named by their ids.
+AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: oldest_workflow_first
+-- In the order in which they were started.
+ORDER BY place
+
 -- name: settings
 -- Few, by name.
 SELECT name, value FROM settings ORDER BY name;
@@ -430,5 +450,5 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
 -- Edges first, because they point at tasks. The newest event stays: the next seq is one above it.
 DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
 DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
-DELETE FROM messages; DELETE FROM rests;
+DELETE FROM messages; DELETE FROM rests; DELETE FROM workflows;
 DELETE FROM settings; DELETE FROM events WHERE seq < (SELECT max(seq) FROM events);

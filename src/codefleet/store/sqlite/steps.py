@@ -14,13 +14,14 @@ from codefleet.domain.model import (
     Rest,
     Run,
     Runner,
+    Workflow,
 )
 from codefleet.ports import Write
 from codefleet.store import checks
 from codefleet.store.sqlite import rows, tasks
 from codefleet.store.sqlite.database import Database
 
-Other = Question | Conflict | Repo | Runner | Lane | Message | Rest
+Other = Question | Conflict | Repo | Runner | Lane | Message | Rest | Workflow
 
 
 class _Kind(NamedTuple):
@@ -39,6 +40,7 @@ _OTHERS = (
     _Kind("lanes", "lane", lambda lane: lane.repo),
     _Kind("messages", "message", lambda message: message.id),
     _Kind("rests", "rest", lambda rest: rest.account),
+    _Kind("workflows", "workflow", lambda workflow: workflow.id),
 )
 
 

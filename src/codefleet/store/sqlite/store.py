@@ -25,6 +25,7 @@ from codefleet.domain.model import (
     Spent,
     Task,
     TaskId,
+    Workflow,
     instant,
 )
 from codefleet.domain.scheduling import Want
@@ -192,6 +193,12 @@ class SqliteStore:
 
     async def rests(self) -> Sequence[Rest]:
         return await self._nouns(Rest, "rests")
+
+    async def workflows(self, *, ids: Sequence[str] | None = None) -> Sequence[Workflow]:
+        asked = () if ids is None else ("workflows_with_ids",)
+        return await self._nouns(
+            Workflow, "workflows", *asked, "oldest_workflow_first", ids=rows.listed(ids or ())
+        )
 
     async def settings(self) -> Mapping[str, str]:
         return dict(await self._rows("settings"))

@@ -29,6 +29,8 @@ def everything(database: Database) -> Iterator[tuple[str, str]]:
         yield "conflict", body
     for (body,) in database.run_joined(("messages", "oldest_message_first"), {}):
         yield "message", body
+    for (body,) in database.run_joined(("workflows", "oldest_workflow_first"), {}):
+        yield "workflow", body
     for name, value in database.run("settings"):
         yield "setting", json.dumps({"name": name, "value": value})
     for seq, body in database.run_joined(("events", "first_events"), {"after": 0, "limit": -1}):
@@ -59,7 +61,7 @@ def erase(database: Database, event: Event) -> None:
 
 def _load_the_rest(database: Database, nouns: "Nouns") -> None:
     database.run_many("add_run", map(rows.of_run, nouns["run"]))
-    for kind in ("question", "conflict", "message"):
+    for kind in ("question", "conflict", "message", "workflow"):
         database.run_many(
             f"add_{kind}", ({"id": noun.id, "body": noun.model_dump_json()} for noun in nouns[kind])
         )
