@@ -7,7 +7,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from codefleet.domain.errors import Invalid
-from codefleet.domain.model import Conflict, Event, Message, Noun, Question, Repo, Run, Task
+from codefleet.domain.model import (
+    Conflict,
+    Event,
+    Message,
+    Noun,
+    Question,
+    Repo,
+    Run,
+    Task,
+    Workflow,
+)
 
 _NOUNS: dict[str, type[Noun]] = {
     "repo": Repo,
@@ -16,6 +26,7 @@ _NOUNS: dict[str, type[Noun]] = {
     "question": Question,
     "conflict": Conflict,
     "message": Message,
+    "workflow": Workflow,
     "event": Event,
 }
 

@@ -196,6 +196,19 @@ UPDATE rests SET version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 WHERE rests.id = row.id AND rests.version = row.version - 1 RETURNING rests.id;
 
+-- name: add_workflow
+-- The tasks it became are written in the same step.
+INSERT INTO workflows (id, version, body)
+SELECT id, version, body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: save_workflow
+-- Tells which rows were changed: none where somebody else was first.
+UPDATE workflows SET version = row.version, body = row.body
+FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
+WHERE workflows.id = row.id AND workflows.version = row.version - 1 RETURNING workflows.id;
+
 -- name: set_setting
 -- The last word counts.
 INSERT INTO settings (name, value) VALUES (%(name)s, %(value)s)
@@ -463,6 +476,18 @@ ORDER BY place
 -- Few, by account.
 SELECT body FROM rests ORDER BY id;
 
+-- name: workflows
+-- The head of every reading of workflows; a filter and an order follow.
+SELECT body FROM workflows WHERE TRUE
+
+-- name: workflows_with_ids
+-- For workflows named by their ids.
+AND id = ANY (%(ids)s)
+
+-- name: oldest_workflow_first
+-- In the order in which they were started.
+ORDER BY place
+
 -- name: settings
 -- Few, by name.
 SELECT name, value FROM settings ORDER BY name;
@@ -504,5 +529,5 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
 -- Edges first, because they point at tasks. The count of events stays, and the next goes on from it.
 DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
 DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
-DELETE FROM messages; DELETE FROM rests;
+DELETE FROM messages; DELETE FROM rests; DELETE FROM workflows;
 DELETE FROM settings; DELETE FROM events;

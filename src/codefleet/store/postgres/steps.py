@@ -40,6 +40,7 @@ _OTHERS = (
     _Kind("lanes", "lane", "repo"),
     _Kind("messages", "message", "id", "delivered_at"),
     _Kind("rests", "rest", "account"),
+    _Kind("workflows", "workflow", "id"),
 )
 
 

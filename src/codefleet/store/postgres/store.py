@@ -24,6 +24,7 @@ from codefleet.domain.model import (
     Spent,
     Task,
     TaskId,
+    Workflow,
 )
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Clock, TaskQuery, Write
@@ -218,6 +219,12 @@ class PostgresStore:
 
     async def rests(self) -> Sequence[Rest]:
         return await self._nouns(Rest, "rests")
+
+    async def workflows(self, *, ids: Sequence[str] | None = None) -> Sequence[Workflow]:
+        asked = () if ids is None else ("workflows_with_ids",)
+        return await self._nouns(
+            Workflow, "workflows", *asked, "oldest_workflow_first", ids=list(ids or ())
+        )
 
     async def settings(self) -> Mapping[str, str]:
         return dict(await self._rows("settings"))

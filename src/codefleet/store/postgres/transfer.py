@@ -23,6 +23,7 @@ _PLAIN = (
     ("question", ("questions", "oldest_question_first")),
     ("conflict", ("conflicts",)),
     ("message", ("messages", "oldest_message_first")),
+    ("workflow", ("workflows", "oldest_workflow_first")),
 )
 _ALL = {"since": None, "after": 0, "limit": None}
 
@@ -73,7 +74,7 @@ async def erase(tx: Transaction, event: Event) -> Answer:
 
 async def _load_the_rest(tx: Transaction, nouns: Nouns) -> None:
     await tx.run("add_run", rows=rows.listed(map(rows.of_run, nouns["run"])))
-    for word in ("question", "conflict", "message", "repo"):
+    for word in ("question", "conflict", "message", "workflow", "repo"):
         added = await tx.rows(f"add_{word}", rows=steps.of_kind(word, nouns[word]))
         if len(added) < len(nouns[word]):
             raise Invalid(f"the import holds one {word} twice", hint="nothing was taken in")
