@@ -85,7 +85,8 @@ class Claude:
     )
 
     def start(self, assignment: Assignment) -> Start:
-        options = Options(self.name, assignment.options, "permission_mode", "allowed_tools")
+        own = ("permission_mode", "allowed_tools", "effort")
+        options = Options(self.name, assignment.options, *own)
         judged = assignment.judged
         return Start(
             argv=[
@@ -95,6 +96,7 @@ class Claude:
                 *flag("permission-mode", options.text("permission_mode", _mode(judged))),
                 *flag("allowedTools", ",".join(options.texts("allowed_tools", _free(judged)))),
                 *flag("model", assignment.run.model),
+                *flag("effort", options.maybe("effort")),
                 *flag("resume", assignment.resume),
                 *options.texts("args"),
             ],

@@ -4,6 +4,7 @@ Its exit code is 1 for every failure, and only the message of `turn.failed` tell
 sums over the whole thread, resumed runs included; money is not told.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -79,7 +80,8 @@ class Codex:
     )
 
     def start(self, assignment: Assignment) -> Start:
-        options = Options(self.name, assignment.options, "sandbox")
+        options = Options(self.name, assignment.options, "sandbox", "effort")
+        effort = options.maybe("effort")
         modes = ("workspace-write", "read-only", "danger-full-access")
         session = ("resume", "--", assignment.resume) if assignment.resume else ("--",)
         return Start(
@@ -88,6 +90,7 @@ class Codex:
                 *("exec", "--json", "--skip-git-repo-check"),
                 *flag("sandbox", options.choice("sandbox", *modes)),
                 *flag("model", assignment.run.model),
+                *flag("config", effort and f"model_reasoning_effort={json.dumps(effort)}"),
                 *options.texts("args"),
                 *session,
                 "-",  # the prompt comes by standard input

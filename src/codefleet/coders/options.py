@@ -6,7 +6,8 @@
     env = { HTTPS_PROXY = "..." }        # added to its environment
     account = "~/.claude-work"           # the folder with its login, where a program has one
 
-Every real program has these four; some have one or two more.
+Every real program has these four; some have one or two more, such as `effort`. A task may bring
+options of its own, which are laid over these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,10 @@ class Options:
         if not _is_text(value) or not value:
             raise self._wrong(name, "a text")
         return str(value)
+
+    def maybe(self, name: str) -> str | None:
+        """A text, or None when nothing is said."""
+        return self.text(name, "") if name in self._given else None
 
     def texts(self, name: str, default: Sequence[str] = ()) -> list[str]:
         value = self._given.get(name, default)
@@ -71,6 +76,18 @@ class Options:
             f"coders.{self._coder}.{name} is not {wanted}",
             hint=f"`fleet config set coders.{self._coder}.{name} VALUE` changes it",
         )
+
+
+def laid_over(usual: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
+    """The options of one task over the usual ones of its coder; arguments and variables add up."""
+    both: dict[str, object] = {**usual, **own}
+    for name in ("args", "env"):
+        match usual.get(name), own.get(name):
+            case list() as first, list() as more:
+                both[name] = [*first, *more]
+            case Mapping() as known, Mapping() as added:
+                both[name] = {**known, **added}
+    return both
 
 
 def flag(name: str, value: str | None) -> list[str]:

@@ -2,13 +2,21 @@
 
 It needs no key and no network, so it is the demo's agent, the tests' agent, and a way to try a
 workflow before paying for it. `scripted_agent.py` is the program and explains the script.
+
+Where it stands in for another coder, prompts hold no script. Then it takes the one that the
+settings have for the workflow's stage, or for any:
+
+    [coders.scripted.scripts]
+    review = "result completed_no_changes It is fine."
+    "*" = "append log.txt done"
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from codefleet.coders import jsonl
+from codefleet.coders.script_text import blocks
 from codefleet.ports import Abilities, Assignment, Signal, Start, Wants
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
@@ -40,8 +48,8 @@ class Scripted:
         ]
         # One that goes on is told only what is new, and this one has no memory for its script.
         script = f"{assignment.task.prompt}\n\n" if assignment.resume else ""
-        stdin = jsonl.say("prompt", script + assignment.prompt)
-        return Start(argv=argv, stdin=stdin, listens=True)
+        told = _with_script(script + assignment.prompt, assignment)
+        return Start(argv=argv, stdin=jsonl.say("prompt", told), listens=True)
 
     def read(self, line: str) -> Iterator[Signal]:
         return jsonl.read(line)
@@ -54,6 +62,17 @@ class Scripted:
 
     def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
         return jsonl.permit(wants.request, allowed=allowed, why=why)
+
+
+def _with_script(prompt: str, assignment: Assignment) -> str:
+    """The prompt and, where it has no script, the one in the settings. Options that other coders
+    have are none of its business, since it stands in for any of them."""
+    known = assignment.options.get("scripts")
+    if not isinstance(known, Mapping) or any(True for _ in blocks(prompt, "fleet")):
+        return prompt
+    stage = assignment.task.stage.name if assignment.task.stage else ""
+    script = known.get(stage, known.get("*"))
+    return f"{prompt}\n\n```fleet\n{script}\n```\n" if isinstance(script, str) else prompt
 
 
 coder = Scripted()

@@ -58,7 +58,8 @@ def rerouted(task: Task, coder: str, to: str) -> Task:
     """The task as its fallback takes it on; one hop is all there is."""
     return task.evolve(
         coder=to,
-        model=None,  # models belong to their coders
+        model=None,  # models and options belong to their coders
+        options={},
         route=f"fallback from {coder}",
         fallback="",
         version=task.version + 1,

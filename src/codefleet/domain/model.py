@@ -86,6 +86,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
     RELEASED = "released"
     CANCELLED = "cancelled"
+    SKIPPED = "skipped"
 
 
 class Claimed(StrEnum):
@@ -286,7 +287,10 @@ class Evidence(Noun):
 
 
 class Result(Noun):
-    """What an agent says of its work when it ends; files and commits are as git has them."""
+    """What an agent says of its work when it ends; files and commits are as git has them.
+
+    `choice` is the stage that a judge picks.
+    """
 
     status: Claimed = Claimed.COMPLETED
     summary: str = ""
@@ -296,6 +300,7 @@ class Result(Noun):
     next_steps: tuple[str, ...] = ()
     question: str = ""
     options: tuple[str, ...] = ()
+    choice: str = ""
 
 
 class Run(Noun):

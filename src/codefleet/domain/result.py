@@ -9,7 +9,7 @@ from codefleet.domain.model import Claimed, Evidence, Result
 LONGEST_TEXT = 4000
 LONGEST_ITEM = 500
 MOST_ITEMS = 20
-TEXTS = ("summary", "tests", "question")
+TEXTS = ("summary", "tests", "question", "choice")
 LISTS = ("next_steps", "options")
 OF_GIT = ("files_changed", "commits")
 """Here git's word counts, so the agent's is not even read."""

@@ -25,6 +25,9 @@ OLD_WORDS = {
 }
 
 
+OF_THE_CODER = ("model", "fallback", "args", "extra_args", "effort", "reasoning_effort")
+
+
 def _on_failure(said: str) -> str:
     if said in ("fail", "continue") or RETRY.fullmatch(said):
         return said
@@ -108,9 +111,38 @@ def check_coders(plan: Plan, known: Collection[str], lines: Sequence[int] = ()) 
         for coder in filter(None, (stage.coder, stage.fallback)):
             if coder not in known:
                 raise Invalid(
-                    f"{_place(number, stage.name, lines)}: there is no coder {coder!r}",
+                    f"{called(number, stage.name, lines)}: there is no coder {coder!r}",
                     hint=f"known coders: {', '.join(sorted(known))}",
                 )
+
+
+def replaced(said: object, changes: Sequence[tuple[str, str]]) -> object:
+    """The description with fields of its stages set: `coder=scripted`, or for one `review.coder`.
+
+    Another coder takes nothing over that was meant for the old one: model, fallback, arguments.
+    """
+    if not isinstance(said, Mapping) or not isinstance(said.get("stages"), list):
+        return said  # whatever it is, `parse` says what is wrong with it
+    names = {stage.get("name") for stage in said["stages"] if isinstance(stage, Mapping)}
+    for key, _ in changes:
+        who, dot, _ = key.rpartition(".")
+        if dot and who not in names:
+            raise Invalid(f"there is no stage {who!r} to set {key} of", hint="see its file")
+    stages = [
+        _replaced(stage, changes) if isinstance(stage, Mapping) else stage
+        for stage in said["stages"]
+    ]
+    return {**said, "stages": stages}
+
+
+def refuse_without_prompt(plan: Plan) -> None:
+    """A plan whose stages speak of the task needs to be told the task."""
+    for stage in plan.stages:
+        if "{task_prompt}" in stage.prompt and not plan.prompt.strip():
+            raise Invalid(
+                f"the workflow has no prompt, and its stage {stage.name} speaks of it",
+                hint='say what is to be done: --prompt "..."',
+            )
 
 
 def drafts(plan: Plan, workflow: str, repo: str | None = None) -> list[Draft]:
@@ -162,6 +194,18 @@ def state(stages: Sequence[State]) -> State:
     return State.COMPLETED
 
 
+def _replaced(stage: Mapping[str, Any], changes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    fields = {OLD_WORDS.get(word, word): value for word, value in stage.items()}
+    for key, value in changes:
+        who, _, word = key.rpartition(".")
+        word = OLD_WORDS.get(word, word)
+        if who in ("", fields.get("name")):
+            if word == "coder":
+                fields = {each: fields[each] for each in fields if each not in OF_THE_CODER}
+            fields[word] = value
+    return fields
+
+
 def _options(stage: StagePlan) -> dict[str, Any]:
     said = {"effort": stage.effort, "args": list(stage.args) or None}
     return {name: value for name, value in said.items() if value is not None}
@@ -182,7 +226,7 @@ def _stage(
     number: int, said: object, stages: Sequence[object], lines: Sequence[int]
 ) -> dict[str, Any]:
     """One stage with its needs as names, whichever way they were said."""
-    place = _place(number, said.get("name") if isinstance(said, Mapping) else None, lines)
+    place = called(number, said.get("name") if isinstance(said, Mapping) else None, lines)
     if not isinstance(said, Mapping):
         raise Invalid(f"{place} is not a stage", hint="a stage has at least a name and a prompt")
     word = "depends_on" if "depends_on" in said else "needs"
@@ -213,7 +257,7 @@ def _check(plan: Plan, lines: Sequence[int]) -> None:
     """Everything that can be wrong between stages."""
     seen: set[str] = set()
     for number, stage in enumerate(plan.stages):
-        place = _place(number, stage.name, lines)
+        place = called(number, stage.name, lines)
         for problem, hint in _problems(stage, plan, seen):
             raise Invalid(f"{place}: {problem}", hint=hint)
         seen.add(stage.name)
@@ -223,7 +267,7 @@ def _check(plan: Plan, lines: Sequence[int]) -> None:
     except Cycle as found:
         raise Cycle(found.problem.replace("these tasks", "these stages"), hint=found.hint) from None
     for number, stage in enumerate(plan.stages):
-        _check_results(_place(number, stage.name, lines), stage, plan, _above(stage.name, needs))
+        _check_results(called(number, stage.name, lines), stage, plan, _above(stage.name, needs))
 
 
 def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -247,7 +291,8 @@ def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[t
 
 def _check_results(place: str, stage: StagePlan, plan: Plan, above: Collection[str]) -> None:
     """Whose results it speaks of must exist and be known when it starts."""
-    asked = [(v.text, v.stage, v.field) for v in template.variables(stage.prompt)]
+    said_to = f"{stage.prompt}\n{stage.gate or ''}"
+    asked = [(v.text, v.stage, v.field) for v in template.variables(said_to)]
     if stage.when is not None:
         try:
             found = condition.parse(stage.when)
@@ -292,9 +337,10 @@ def _above(name: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
     return found
 
 
-def _place(number: int, name: object, lines: Sequence[int]) -> str:
-    called = f"stage {number} ({str(name)[:40]})" if name else f"stage {number}"
-    return f"line {lines[number]}: {called}" if number < len(lines) else called
+def called(number: int, name: object, lines: Sequence[int]) -> str:
+    """How a complaint calls a stage: its line where that is known, its number and its name."""
+    it = f"stage {number} ({str(name)[:40]})" if name else f"stage {number}"
+    return f"line {lines[number]}: {it}" if number < len(lines) else it
 
 
 def _explained(place: str, wrong: ValidationError) -> Invalid:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from codefleet.domain.accounts import sentence
 from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.events import event
+from codefleet.domain.handover import GATE_OPTIONS, approval
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import InboxItem, Question, QuestionId, State, Task
 from codefleet.domain.policy import ANSWERS, answer_in
@@ -47,11 +48,7 @@ class Inbox(Accounts):
         if not text.strip():
             raise Invalid("an answer needs words", hint='fleet answer TASK "yes, do that"')
         question = await self._open_question(ref)
-        if question.tool and not answer_in(text):
-            raise Invalid(
-                f"an agent that wants to use {question.tool} is answered {', '.join(ANSWERS)}",
-                hint=f'fleet answer {question.task} deny, or with words: "deny: use git mv"',
-            )
+        await self._refuse_unclear(question, text)
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
@@ -61,6 +58,20 @@ class Inbox(Accounts):
             return Write(tasks=[on], questions=[answered], events=[told])
 
         return await self.change(question.task, step)
+
+    async def _refuse_unclear(self, question: Question, text: str) -> None:
+        """Leave to use a tool, and a gate, take only certain answers."""
+        if question.tool and not answer_in(text):
+            raise Invalid(
+                f"an agent that wants to use {question.tool} is answered {', '.join(ANSWERS)}",
+                hint=f'fleet answer {question.task} deny, or with words: "deny: use git mv"',
+            )
+        stage = (await self.get(question.task)).stage
+        if stage and stage.gate is not None and not approval(text):
+            raise Invalid(
+                f"the gate {stage.name} is answered {' or '.join(GATE_OPTIONS)}",
+                hint=f'fleet answer {question.task} approve, or with words: "reject: too early"',
+            )
 
     async def land(self, ref: str) -> Task:
         """A human wants this work on the trunk: the lane takes it next."""

@@ -85,6 +85,12 @@ class Runs(Core):
         """Done without a landing: nothing had to change, or the branch is the result."""
         return await self._finish(run, Verb.COMPLETE, "task.completed", note=note)
 
+    async def skip(self, run: Run, note: str) -> Task:
+        """The stage's condition does not hold: done, without any work."""
+        return await self._finish(
+            run, Verb.COMPLETE, "task.completed", outcome=Outcome.SKIPPED, note=note
+        )
+
     async def fail(self, run: Run, reason: Reason, note: str, settings: Config) -> Task:
         """The attempt failed; the task rests and is tried again, or fails for good."""
 
@@ -185,10 +191,18 @@ class Runs(Core):
             return None
         return changed
 
-    async def _finish(self, run: Run, verb: Verb, kind: str, **changes: Any) -> Task:
+    async def _finish(
+        self,
+        run: Run,
+        verb: Verb,
+        kind: str,
+        *,
+        outcome: Outcome = Outcome.SUBMITTED,
+        **changes: Any,
+    ) -> Task:
         async def step(task: Task) -> Write:
             now = await self.store.now()
-            ended = lifecycle.end(run, Outcome.SUBMITTED, now)
+            ended = lifecycle.end(run, outcome, now)
             after = self._moved(task, run, verb, now, **{"reason": None, "note": "", **changes})
             events = [event(kind, now, after.note or task.title, run=run), _over(ended, now)]
             return Write(tasks=[after], runs=[ended], events=events)

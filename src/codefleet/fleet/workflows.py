@@ -1,18 +1,26 @@
-"""Workflows: start, look at, cancel, retry. How one stands is derived from its tasks."""
+"""Workflows: start, look at, cancel, retry, collect. How one stands is derived from its tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
-from codefleet.domain import workflow
-from codefleet.domain.errors import Invalid, NotFound
-from codefleet.domain.model import Run, State, Task, TaskId, Workflow, WorkflowStatus
+from codefleet.domain import handover, workflow
+from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
+from codefleet.domain.events import event
+from codefleet.domain.handover import Collected
+from codefleet.domain.lifecycle import Verb, move
+from codefleet.domain.model import Event, Run, State, Task, TaskId, Workflow, WorkflowStatus
 from codefleet.domain.workflow import Plan
+from codefleet.fleet.core import TRIES
 from codefleet.fleet.tasks import Tasks, new_id
-from codefleet.ports import TaskQuery
+from codefleet.ports import TaskQuery, Write
+
+Step = Callable[[Task, datetime], tuple[Task, Event] | None]
 
 
 class Workflows(Tasks):
     async def start(self, plan: Plan, repo: str | None = None) -> Workflow:
         """Turn a plan into tasks, all or none."""
+        workflow.refuse_without_prompt(plan)
         flow_id = f"w{new_id()}"
         made: list[Workflow] = []
 
@@ -35,27 +43,56 @@ class Workflows(Tasks):
 
     async def workflows(self) -> Sequence[WorkflowStatus]:
         """Every workflow, the newest first."""
-        return [await self._stands(flow) for flow in reversed(await self.store.workflows())]
+        return await self._stand([*reversed(await self.store.workflows())])
 
     async def workflow(self, ref: str) -> WorkflowStatus:
         """The workflow with this id, or the only one whose id begins so."""
-        return await self._stands(await self._flow(ref))
+        return (await self._stand([await self._flow(ref)]))[0]
 
     async def cancel_workflow(self, ref: str) -> WorkflowStatus:
         """Stop every stage that has not ended; what they made so far is archived, not lost."""
-        flow = await self._flow(ref)
-        for task in await self._tasks_of(flow):
-            if not (await self.get(task.id)).state.is_final:
-                await self.cancel(task.id)
-        return await self._stands(flow)
+        return await self._together(ref, _cancelled)
 
     async def retry_workflow(self, ref: str) -> WorkflowStatus:
         """Put failed and cancelled stages back into the queue; completed ones stay as they are."""
-        flow = await self._flow(ref)
-        for task in await self._tasks_of(flow):
-            if task.state in (State.FAILED, State.CANCELLED):
-                await self.retry(task.id)
-        return await self._stands(flow)
+        return await self._together(ref, _retried)
+
+    async def collect_workflow(self, ref: str, *, every: bool = False) -> Collected:
+        """What came of the stages that nobody needs, or of `every` stage; so far, if it goes on."""
+        stands = await self.workflow(ref)
+        found = handover.results(stands.tasks, stands.runs)
+        needed = {need for task in stands.tasks for need in task.needs}
+        return Collected(
+            workflow=stands.workflow,
+            state=stands.state,
+            results=tuple(each for each in found if every or each.task not in needed),
+        )
+
+    async def cleanup_workflow(self, ref: str) -> WorkflowStatus:
+        """The workflow whose worktrees and branches may be put away; refused while it goes on."""
+        stands = await self.workflow(ref)
+        for task in stands.tasks:
+            if not task.state.is_final:
+                raise Refused(
+                    f"{stands.workflow.id} goes on: {task.title} is {task.state}",
+                    hint=f"wait for it, or `fleet workflow cancel {stands.workflow.id}` first",
+                )
+        return stands
+
+    async def _together(self, ref: str, step: Step) -> WorkflowStatus:
+        """Change all stages that `step` changes at once; again when somebody else was first."""
+        for _ in range(TRIES):
+            flow, now = await self._flow(ref), await self.store.now()
+            steps = [step(task, now) for task in await self._tasks([flow])]
+            changed = [each for each in steps if each]
+            tasks, events = [task for task, _ in changed], [told for _, told in changed]
+            try:
+                if changed:
+                    await self.store.write(Write(tasks=tasks, events=events))
+            except Stale:
+                continue
+            return (await self._stand([flow]))[0]
+        raise Stale(f"{ref} changes too fast to be changed", hint="try again")
 
     async def _flow(self, ref: str) -> Workflow:
         found = await self.store.workflows(ids=[ref])
@@ -68,19 +105,40 @@ class Workflows(Tasks):
             raise NotFound(f"no workflow {ref[:80]}", hint="`fleet workflow list` shows every one")
         return found[0]
 
-    async def _tasks_of(self, flow: Workflow) -> Sequence[Task]:
-        """Its tasks in the order of its stages."""
-        found = {task.id: task for task in await self.store.tasks(TaskQuery(ids=flow.tasks))}
-        return [found[each] for each in flow.tasks if each in found]
+    async def _tasks(self, flows: Sequence[Workflow]) -> Sequence[Task]:
+        """Their tasks in the order of their stages."""
+        ids = [task for flow in flows for task in flow.tasks]
+        found = {task.id: task for task in await self.store.tasks(TaskQuery(ids=ids))}
+        return [found[each] for each in ids]
 
-    async def _stands(self, flow: Workflow) -> WorkflowStatus:
-        tasks = await self._tasks_of(flow)
+    async def _stand(self, flows: Sequence[Workflow]) -> Sequence[WorkflowStatus]:
+        if not flows:
+            return ()
+        tasks = {task.id: task for task in await self._tasks(flows)}
         runs: dict[TaskId, Run] = {}
-        for run in await self.store.runs(tasks=flow.tasks):
+        for run in await self.store.runs(tasks=list(tasks)):
             runs[run.task] = run
-        return WorkflowStatus(
-            workflow=flow,
-            state=workflow.state([task.state for task in tasks]),
-            tasks=tuple(tasks),
-            runs=tuple(runs.values()),
-        )
+        return [_status(flow, [tasks[each] for each in flow.tasks], runs) for flow in flows]
+
+
+def _status(flow: Workflow, tasks: Sequence[Task], runs: dict[TaskId, Run]) -> WorkflowStatus:
+    return WorkflowStatus(
+        workflow=flow,
+        state=workflow.state([task.state for task in tasks]),
+        tasks=tuple(tasks),
+        runs=tuple(runs[task.id] for task in tasks if task.id in runs),
+    )
+
+
+def _cancelled(task: Task, now: datetime) -> tuple[Task, Event] | None:
+    if task.state.is_final or task.landing:  # one that lands at this moment cannot be stopped
+        return None
+    stopped = move(task, Verb.CANCEL, fence=task.fence + 1, updated_at=now, paused=False)
+    return stopped, event("task.cancelled", now, task=task)
+
+
+def _retried(task: Task, now: datetime) -> tuple[Task, Event] | None:
+    if task.state not in (State.FAILED, State.CANCELLED):
+        return None
+    again = move(task, Verb.RETRY, attempts=0, not_before=None, updated_at=now, paused=False)
+    return again, event("task.retried", now, task=task)

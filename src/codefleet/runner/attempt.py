@@ -7,15 +7,25 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
 
+from codefleet.coders.options import laid_over
 from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
 from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, State, Task, Usage
+from codefleet.domain.model import Evidence, Landing, Reason, Repo, Result, Run, Task, Usage
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Assignment, Coder
-from codefleet.runner import checkpoint, continuing, custody, evidence, prompt, rests, verdict
+from codefleet.runner import (
+    checkpoint,
+    continuing,
+    custody,
+    evidence,
+    prompt,
+    rests,
+    staging,
+    verdict,
+)
 from codefleet.runner.allowance import Allowance
 from codefleet.runner.briefing import asked_before, brief
 from codefleet.runner.conversation import Conversation
@@ -106,9 +116,14 @@ class Attempt:
 
     async def _drive(self) -> None:
         self.kept = await custody.adopt(self.folder)
+        decision = None if self.kept else await staging.decided(self.fleet, self.task, self.run)
+        if decision:
+            await self._without_agent(decision)
+            return
         if self.kept is None and self.task.branch is None and self.task.fallback != "":
             await self._route()  # a fallback that took over has its coder and model already
         coder = coder_named(self.run.coder)
+        self._lay_over(coder.name)
         earlier = await self._earlier()
         self.allowance = Allowance(self.hold, self.settings, self.task, _sum(earlier))
         if self.kept is None:
@@ -141,6 +156,32 @@ class Attempt:
         )
         await self._conclude(await listener.listen(), coder)
 
+    async def _without_agent(self, decision: staging.Decision) -> None:
+        """A stage of a workflow that needs none: skipped, asked of a human, or settled."""
+        match decision:
+            case staging.Skipped(note):
+                await insist(lambda: self.fleet.skip(self.run, note))
+            case staging.Settled(result, takes, lands) if takes or lands:
+                await self._take_on(result, takes)
+            case staging.Settled(result):
+                await self.hold.note(result=result)
+                await insist(lambda: self.fleet.complete(self.run, result.summary))
+            case _:
+                await self._end(decision)
+
+    async def _take_on(self, result: Result, commit: str | None) -> None:
+        """Deliver the work of earlier stages as this one's own."""
+        await self._prepare()
+        if self.conflicts:
+            files = ", ".join(self.conflicts[:5])
+            await self._end(Failed(Reason.MERGE_CONFLICT, f"what it builds on collides in {files}"))
+            return
+        if commit:
+            await staging.take_over(Path(str(self.run.worktree)), commit, self.run)
+        found = await self._inspection().look(self._message(), checked=True)
+        await self.hold.note(evidence=found, result=corrected(result, found))
+        await self._deliver(Delivered(no_changes=True), found)
+
     async def _route(self) -> None:
         """Choose coder and model, once for all runs of the task."""
         route = choose(self.task, self.settings.route)
@@ -151,6 +192,12 @@ class Attempt:
             lambda: self.fleet.settle(self.run, coder=coder, model=model, route=name)
         )
         await self.hold.note(coder=coder, model=model)
+
+    def _lay_over(self, coder: str) -> None:
+        """A task's own options hold over those that its coder has in the settings."""
+        usual = self.settings.coders
+        own = laid_over(usual.get(coder, {}), self.task.options)
+        self.settings = self.settings.evolve(coders={**usual, coder: own})
 
     async def _refusal(self) -> verdict.Verdict | None:
         """Why this run should not even begin."""
@@ -196,6 +243,7 @@ class Attempt:
                 await self.notebook.close_for(run)
 
     async def _start(self, coder: Coder) -> Kept:
+        self.task = await staging.told(self.fleet, self.task)
         known = (self.task, self.run, self.repo, self.settings, self.conflicts)
         story = await brief(self.fleet, *known)
         session = continuing.session(story.earlier, coder)
@@ -263,19 +311,40 @@ class Attempt:
         ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
         if isinstance(ended, Failed) and self.heard.end is None:
             ended = Failed(ended.reason, f"{ended.note}\n{errors[-NOTE_TAIL:]}".strip())
-        result, asks = await self.notebook.says(await asked_before(self.fleet, self.run))
+        result, asks = await self.notebook.says(
+            await asked_before(self.fleet, self.run), hands_on=self.task.stage is not None
+        )
         ended = verdict.of_the_notes(ended, result, asks)
-        inspection = Inspection(self.hold, self.place, self.task, self.settings, self.folder)
-        found = await inspection.look(self._message(), checked=isinstance(ended, Delivered))
+        if isinstance(ended, Delivered):
+            ended, result = await self._judged(ended, result)
+        delivered = isinstance(ended, Delivered)
+        found = await self._inspection().look(self._message(), checked=delivered)
         result = corrected(result, found) if result else None
         await self.hold.note(evidence=found, result=result, said=self.heard.said[-4000:])
         if isinstance(ended, Delivered):
+            if over := self.allowance.overrun():
+                await self.hold.tell("run.warned", over)
             await self._deliver(ended, found)
         else:
             if isinstance(ended, verdict.Released):
                 where = Path(str(self.run.worktree))
                 await checkpoint.write(self.folder, where, found, ended.note, self.heard.said)
             await self._end(verdict.bounded(ended, self.run, await self._earlier()))
+
+    def _inspection(self) -> Inspection:
+        return Inspection(self.hold, self.place, self.task, self.settings, self.folder)
+
+    async def _judged(
+        self, ended: Delivered, result: Result | None
+    ) -> tuple[verdict.Verdict, Result | None]:
+        """If this is a judge, its work is the work that it picked."""
+        match await staging.judged(self.fleet, self.task, result, self.heard.said):
+            case Failed() as wrong:
+                return wrong, result
+            case (Result() as picked, commit):
+                await staging.take_over(Path(str(self.run.worktree)), commit, self.run)
+                return Delivered(no_changes=True), picked
+        return ended, result
 
     def _last_of_stderr(self) -> str:
         try:
@@ -284,19 +353,17 @@ class Attempt:
             return ""
 
     async def _deliver(self, delivered: Delivered, found: Evidence) -> None:
-        wrong = verdict.of_the_work(found, delivered)
-        if over := self.allowance.overrun():
-            await self.hold.tell("run.warned", over)
+        wrong = verdict.of_the_work(found, delivered) or await self.place.left_out(self.task)
         if wrong:
             await self._end(wrong)
-        elif not found.changes:
+        elif not found.changes and not (self.task.stage and await self.place.is_ahead(found)):
             await insist(lambda: self.fleet.complete(self.run, "finished without changes"))
             await self._leave()
-        elif self.settings.landing is Landing.BRANCH:
+        elif (landing := staging.landing(self.task, self.settings.landing)) is Landing.BRANCH:
             await insist(lambda: self.fleet.complete(self.run, f"on branch {self.run.branch}"))
             await self._leave()
         else:
-            approved = self.settings.landing is Landing.QUEUE
+            approved = landing is Landing.QUEUE
             await self._leave()
             await insist(lambda: self.fleet.submit(self.run, approved=approved))
 
@@ -305,7 +372,7 @@ class Attempt:
             case verdict.Failed() as bad:
                 told = (bad.reason, bad.note, self.settings)
                 task = await insist(lambda: self.fleet.fail(self.run, *told))
-                if task.state is State.FAILED:
+                if task.state.is_final:
                     await self._leave()
             case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
                 until = await self._rest_after_limit()

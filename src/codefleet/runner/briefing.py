@@ -23,7 +23,8 @@ async def brief(
         trunk=repo.trunk,
         collisions=await _collisions(fleet, task),
         messages=await _messages(fleet, task, run),
-        results=await _results(fleet, task),
+        # A stage says in its prompt which results it wants to hear of.
+        results=() if task.stage else await _results(fleet, task),
     )
 
 

@@ -50,15 +50,20 @@ class Notebook:
         with suppress(Workspace):
             await self._redact(run)
 
-    async def says(self, asked: Sequence[Question]) -> tuple[Result | None, Asks | None]:
-        """What the agent left in its notes: its result, and what it asks."""
+    async def says(
+        self, asked: Sequence[Question], *, hands_on: bool = False
+    ) -> tuple[Result | None, Asks | None]:
+        """What the agent left in its notes: its result, and what it asks.
+
+        One that `hands_on` its result and is blocked, but asks nothing, tells it to the next stage.
+        """
         home = self._places.run(self._hold.run)
         found = await self._result(notes.at_home(home, notes.RESULT))
         fresh = dialogue.news(notes.at_home(home, notes.QUESTIONS), asked)
         if fresh:
             options = fresh[0].options if len(fresh) == 1 else ()
             return found, Asks("\n\n".join(each.text for each in fresh), options)
-        if found and found.status is Claimed.BLOCKED:
+        if found and found.status is Claimed.BLOCKED and (found.question or not hands_on):
             return found, Asks(found.question or found.summary or BLOCKED, found.options)
         return found, None
 

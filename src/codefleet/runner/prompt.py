@@ -145,9 +145,13 @@ def _foundations(story: Story) -> Iterator[str]:
 def _surroundings(story: Story) -> Iterator[str]:
     if story.conflicts:
         files = "\n".join(f"- {path}" for path in story.conflicts)
+        what = (
+            f"Your earlier work collides with what is now on `{story.trunk}`."
+            if story.earlier
+            else "The pieces of work that you build on collide."
+        )
         yield (
-            f"Your earlier work collides with what is now on `{story.trunk}`. The merge is begun "
-            f"here; resolve the conflict markers in these files:\n{files}"
+            f"{what} The merge is begun here; resolve the conflict markers in these files:\n{files}"
         )
     for other, paths in story.collisions:
         yield f"Another agent ({other}) changes the same lines of: {', '.join(paths)}"

@@ -114,7 +114,7 @@ def of_the_notes(ended: Verdict, result: Result | None, asks: Asks | None) -> Ve
         return ended
     if asks:
         return Asked(asks)
-    nothing_to_do = result is not None and result.status is Claimed.NO_CHANGES
+    nothing_to_do = result is not None and result.status is not Claimed.COMPLETED
     return Delivered(ended.no_changes or nothing_to_do)
 
 

@@ -5,14 +5,17 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.domain.model import Repo, Run, Task, TaskId
+from codefleet.domain.errors import Workspace
+from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, Task, TaskId
 from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery
-from codefleet.runner import evidence
+from codefleet.runner import evidence, heritage
 from codefleet.runner.desk import Desk
-from codefleet.runner.git import Git
+from codefleet.runner.git import Git, failed
+from codefleet.runner.heritage import Handed
 from codefleet.runner.journal import opened
-from codefleet.runner.salvage import identity, salvage
+from codefleet.runner.salvage import commit_at, identity, salvage
+from codefleet.runner.verdict import Failed, Released
 from codefleet.runner.worktree import Pool, branch_name
 
 TASK_OF_BRANCH = re.compile(r"fleet/([a-z0-9]+)-")
@@ -38,21 +41,38 @@ class Workplace:
         self.pool = Pool(self.repo, places.worktrees(repo.name), places.lock(repo.name))
         self._before: Mapping[str, str] | None = None
         self._began_at: str | None = None
+        self._collides_with: str | None = None
 
     async def prepare(self, task: Task, run: Run) -> Ready:
         """A worktree on the task's branch: fresh, or as the last run left it plus the trunk."""
         branch = task.branch or branch_name(task.id, task.title)
-        base = await Git(self.repo)("rev-parse", f"refs/heads/{self.trunk}^{{commit}}")
-        self._began_at = base
+        trunk = await Git(self.repo)("rev-parse", f"refs/heads/{self.trunk}^{{commit}}")
+        self._began_at = trunk
         path = await self.pool.take(
-            branch, base, in_use=self.in_use, keep=self.settings.keep, seed=self.repo
+            branch, task.base or trunk, in_use=self.in_use, keep=self.settings.keep, seed=self.repo
         )
-        if task.branch:
-            conflicts = await self._catch_up(path, base)
-        else:
-            base, conflicts = await self._build_on_needs(path, base, task)
+        base, conflicts = await self._bring_together(path, task, trunk)
         self._before = await self._fingerprint()
         return Ready(path, branch, base, conflicts)
+
+    async def left_out(self, task: Task) -> Failed | Released | None:
+        """Work that the task builds on and that its branch lacks, because a merge was not ended.
+
+        Once one collision is resolved, another run goes on with the next.
+        """
+        git = Git(self.repo)
+        for handed, commit in await self._heritage(task):
+            ref = f"refs/heads/{task.branch}"
+            if (await git.run("merge-base", "--is-ancestor", commit, ref)).code:
+                note = f"the work of {handed.title} is not merged yet"
+                stuck = self._collides_with in (None, commit)
+                return Failed(Reason.MERGE_CONFLICT, note) if stuck else Released(note)
+        return None
+
+    async def is_ahead(self, found: Evidence) -> bool:
+        """Has the work anything that the trunk has not?"""
+        on_trunk = ("merge-base", "--is-ancestor", found.tip, f"refs/heads/{self.trunk}")
+        return (await Git(self.repo).run(*on_trunk)).code != 0
 
     async def leave(self, path: Path) -> None:
         await self.pool.release(path)
@@ -86,29 +106,64 @@ class Workplace:
         async with opened(self._journal):
             return await evidence.fingerprint(self.repo)
 
-    async def _build_on_needs(
-        self, worktree: Path, base: str, task: Task
+    async def _bring_together(
+        self, worktree: Path, task: Task, trunk: str
     ) -> tuple[str, tuple[str, ...]]:
-        """Where work stays on its branch, the trunk does not have what the task needs: merge it."""
-        for need in await self.fleet.needs_of(task):
-            if need.landed is None and need.branch:
-                if conflicts := await self._merge(worktree, f"refs/heads/{need.branch}"):
-                    return base, conflicts
-                base = await self.tip(worktree)
-        return base, ()
+        """Merge what the task builds on; where that conflicts, leave the markers to the agent.
 
-    async def _catch_up(self, worktree: Path, base: str) -> tuple[str, ...]:
-        """Merge the trunk into the branch; where that conflicts, leave the markers to the agent."""
+        Returns where the agent's own work begins, and the files with markers.
+        """
+        if not task.branch:
+            return await self._build_on_needs(worktree, task)
         await salvage(worktree, "Save what the last run left")
-        return await self._merge(worktree, base)
+        stays = task.stage is not None and task.stage.landing is Landing.BRANCH
+        base = await self._first_base(task) if stays else None
+        if not base and (conflicts := await self._merge(worktree, trunk)):
+            return trunk, conflicts
+        return base or trunk, (await self._build_on_needs(worktree, task))[1]
+
+    async def _build_on_needs(self, worktree: Path, task: Task) -> tuple[str, tuple[str, ...]]:
+        """Where work stays on its branch, the trunk does not have what the task needs: merge it."""
+        for handed, commit in await self._heritage(task):
+            before = await self.tip(worktree)
+            if conflicts := await self._merge(worktree, commit):
+                self._collides_with = commit
+                await self.fleet.collide(handed.task, task.id, conflicts, "start")
+                return before, conflicts
+        return await self.tip(worktree), ()
+
+    async def _heritage(self, task: Task) -> list[tuple[Handed, str]]:
+        """What the task builds on, each with the commit it stands at."""
+        git, found = Git(self.repo), []
+        for handed in await heritage.of(self.fleet, task):
+            names = (f"refs/heads/{handed.branch}" if handed.branch else None, handed.commit)
+            commits = [await commit_at(git, name) for name in names if name]
+            commit = next(filter(None, commits), None)
+            if commit:
+                found.append((handed, commit))
+            elif task.stage:
+                raise Workspace(
+                    f"the work of {handed.title} is gone from {self.repo}",
+                    hint=f"`fleet retry {handed.task}` does it again",
+                )
+        return found
+
+    async def _first_base(self, task: Task) -> str | None:
+        """Where the stage's own work began: only what came after counts as its own."""
+        runs = await self.fleet.store.runs(tasks=[task.id])
+        return next((run.base for run in runs if run.base), None)
 
     async def _merge(self, worktree: Path, what: str) -> tuple[str, ...]:
         git = Git(worktree)
-        merged = await git.run("merge", "--no-edit", "--no-ff", what, env=await identity(git))
+        words = ("merge", "--no-edit", "--no-ff", what)
+        merged = await git.run(*words, env=await identity(git))
         if merged.code == 0:
             return ()
         listed = await git("diff", "--name-only", "--diff-filter=U", "-z")
-        return tuple(path for path in listed.split("\0") if path)
+        paths = tuple(path for path in listed.split("\0") if path)
+        if not paths:
+            raise failed(worktree, words, merged)
+        return paths
 
     async def in_use(self) -> Collection[Path]:
         """The worktrees of live runs, and those on branches of unfinished tasks."""

@@ -1,0 +1,63 @@
+"""Can the coders that are installed do what a plan asks of them? Asked before anything starts."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from codefleet.coders.options import laid_over
+from codefleet.coders.registry import coder, names
+from codefleet.domain import workflow
+from codefleet.domain.errors import BadConfig, Invalid
+from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId
+from codefleet.domain.workflow import Plan
+from codefleet.ports import Assignment
+
+MAKERS = {"claude-": "claude", "gpt-": "codex", "gemini-": "gemini"}
+"""Models by whose name one knows the only of these coders that has it."""
+
+Options = Mapping[str, Mapping[str, object]]
+
+
+def check(plan: Plan, usual: Options, lines: Sequence[int] = ()) -> None:
+    """Refuse a stage whose coder is not installed, has not that model, or not that option."""
+    workflow.check_coders(plan, names(), lines)
+    for number, draft in enumerate(workflow.drafts(plan, "", "")):
+        place = workflow.called(number, draft.name, lines)
+        if draft.coder is None:
+            continue
+        if maker := _maker(draft.coder, draft.model):
+            raise Invalid(
+                f"{place}: {draft.coder} has no model {draft.model!r}",
+                hint=f"that is a model of {maker}; leave it out, or name one of {draft.coder}'s",
+            )
+        try:
+            _try_out(draft.coder, laid_over(usual.get(draft.coder, {}), draft.options))
+        except BadConfig as bad:
+            raise Invalid(f"{place}: {bad.problem}", hint=bad.hint) from None
+
+
+def _maker(name: str, model: str | None) -> str | None:
+    """The coder that this model belongs to, if it is another one."""
+    for beginning, maker in MAKERS.items():
+        if name in MAKERS.values() and name != maker and (model or "").startswith(beginning):
+            return maker
+    return None
+
+
+def _try_out(name: str, options: Mapping[str, object]) -> None:
+    """To say how a program is started does nothing to it: bad options are refused on the way."""
+    moment, folder = datetime.fromtimestamp(0, UTC), Path()
+    task = Task(id=TaskId("t"), title="t", repo="r", created_at=moment, updated_at=moment)
+    run = Run(
+        id=RunId("t.1"),
+        task=task.id,
+        number=1,
+        agent="a",
+        runner=RunnerId("r"),
+        host="h",
+        fence=1,
+        lease_until=moment,
+        coder=name,
+        started_at=moment,
+    )
+    coder(name).start(Assignment(run, task, "", folder / "prompt.md", folder, options))

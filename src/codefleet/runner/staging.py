@@ -1,0 +1,176 @@
+"""A stage of a workflow on its way: what is decided before its agent starts, what the agent is told
+of earlier stages, and which work a judge takes over."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain import condition, handover, template
+from codefleet.domain.handover import GATE_OPTIONS, StageResult
+from codefleet.domain.model import (
+    Claimed,
+    Landing,
+    Outcome,
+    Question,
+    Reason,
+    Result,
+    Run,
+    Stage,
+    Task,
+    WorkflowStatus,
+)
+from codefleet.fleet import Fleet
+from codefleet.ports import Asks
+from codefleet.runner.git import Git
+from codefleet.runner.prompt import quoted
+from codefleet.runner.salvage import archive, salvage
+from codefleet.runner.verdict import Asked, Failed
+
+JUDGING = """\
+## Candidates
+
+Pick the best of these. Each is on a branch of its own: `git diff HEAD...BRANCH` shows its work.
+Change nothing yourself; the work that you pick is taken over as it is. Write the name of the one
+you pick into `result.json` as "choice", and into its "summary" why.
+
+{candidates}"""
+
+
+class Skipped(NamedTuple):
+    """The stage's condition does not hold."""
+
+    note: str
+
+
+class Settled(NamedTuple):
+    """The stage is done without an agent; `takes` is the commit that becomes its work."""
+
+    result: Result
+    takes: str | None = None
+    lands: bool = False
+
+
+Decision = Skipped | Settled | Asked | Failed
+
+
+async def decided(fleet: Fleet, task: Task, run: Run) -> Decision | None:
+    """What becomes of a stage without an agent; None when one has to work."""
+    if task.stage is None:
+        return None
+    known = await _known(fleet, task.stage)
+    when = task.stage.when
+    if when is not None and not condition.parse(when).holds(handover.values(known.results)):
+        return Skipped(f"skipped: {when} does not hold")
+    if task.stage.gate is not None:
+        answered = await _answered(fleet, task, run)
+        return _gate(task.stage, answered, known.fill(task.stage.gate))
+    if task.stage.judges:
+        return _without_judging(task.stage, known.survivors(task.stage))
+    return None
+
+
+async def told(fleet: Fleet, task: Task) -> Task:
+    """The task as its agent hears of it: with the results of earlier stages in its prompt."""
+    if task.stage is None:
+        return task
+    known = await _known(fleet, task.stage)
+    prompt = known.fill(task.prompt)
+    if task.stage.judges:
+        listed = "\n\n".join(map(_candidate, known.survivors(task.stage)))
+        prompt = f"{prompt}\n\n{JUDGING.format(candidates=listed)}"
+    return task.evolve(prompt=prompt)
+
+
+async def judged(
+    fleet: Fleet, task: Task, said: Result | None, words: str
+) -> tuple[Result, str] | Failed | None:
+    """What a judge picked, and the commit that it stands at; None when this is no judge."""
+    if task.stage is None or not task.stage.judges:
+        return None
+    survivors = (await _known(fleet, task.stage)).survivors(task.stage)
+    told = said or Result(summary=words)
+    name = handover.choice(told.choice, told.summary) or handover.choice("", words)
+    for each in survivors:
+        if each.stage.casefold() == name.casefold() and each.tip:
+            result = told.evolve(choice=each.stage, status=Claimed.COMPLETED)
+            return result, each.tip
+    names = ", ".join(each.stage for each in survivors)
+    what = f"the judge picked {name!r}" if name else "the judge picked none"
+    return Failed(Reason.UNKNOWN, f"{what}; the choice is one of: {names}")
+
+
+async def take_over(worktree: Path, commit: str, run: Run) -> None:
+    """Let the branch of this worktree be the work at `commit`; what was on it is archived."""
+    git = Git(worktree)
+    await salvage(worktree, "What a judge left in its worktree")
+    before = await git("rev-parse", "HEAD")
+    if before != commit:
+        if before != run.base:
+            await archive(worktree, f"{run.id}-before", before)
+        await git("reset", "--quiet", "--hard", "--no-recurse-submodules", commit)
+
+
+def landing(task: Task, usual: Landing) -> Landing:
+    """How the work of this task lands: a stage says it for itself."""
+    return task.stage.landing if task.stage else usual
+
+
+class _Known(NamedTuple):
+    """A workflow as a stage of it knows it."""
+
+    flow: WorkflowStatus
+    results: Sequence[StageResult]
+
+    def fill(self, text: str) -> str:
+        values = handover.quoted(handover.values(self.results))
+        names = [each.stage for each in self.results]
+        return template.fill(text, self.flow.workflow.prompt, names, values)
+
+    def survivors(self, stage: Stage) -> list[StageResult]:
+        return [each for each in self.results if each.stage in stage.judges and each.survived]
+
+
+async def _known(fleet: Fleet, stage: Stage) -> _Known:
+    flow = await fleet.workflow(stage.workflow)
+    return _Known(flow, handover.results(flow.tasks, flow.runs))
+
+
+def _gate(stage: Stage, answered: Question | None, question: str) -> Decision:
+    answer = handover.approval(answered.answer or "") if answered else None
+    if answer is None:
+        return Asked(Asks(question, GATE_OPTIONS))
+    approved, words = answer
+    if not approved:
+        return Failed(Reason.CANCELLED, f"a human said no: {words}" if words else "a human said no")
+    result = Result(status=Claimed.NO_CHANGES, summary=words or "approved")
+    return Settled(result, lands=stage.landing is not Landing.BRANCH)
+
+
+async def _answered(fleet: Fleet, task: Task, run: Run) -> Question | None:
+    """The question that was asked for this run. One that a human said no to is asked again."""
+    earlier = [each for each in await fleet.runs_of(task.id) if each.number < run.number]
+    for each in reversed(earlier):
+        if each.outcome is Outcome.ASKED:
+            asked = await fleet.store.questions()
+            return next((question for question in asked if question.run == each.id), None)
+        if each.reason is Reason.CANCELLED:
+            return None
+    return None
+
+
+def _without_judging(stage: Stage, survivors: Sequence[StageResult]) -> Decision | None:
+    if not survivors:
+        names = ", ".join(stage.judges)
+        return Failed(Reason.CANCELLED, f"nothing to judge: none of {names} did its work")
+    if len(survivors) > 1:
+        return None
+    only = survivors[0]
+    why = f"{only.stage} is the only one that did its work"
+    return Settled(Result(summary=why, choice=only.stage), takes=only.tip)
+
+
+def _candidate(each: StageResult) -> str:
+    said = [each.summary, f"Files: {', '.join(each.files)}" if each.files else ""]
+    said += [f"`{check.command}` succeeded" for check in each.checks if check.passed]
+    words = quoted("\n".join(filter(None, said)))
+    return f"`{each.stage}`, on branch `{each.branch}`:\n{words}"
