@@ -6,6 +6,7 @@ from codefleet.domain.errors import Invalid, NotFound
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.runner.git import Git
+from codefleet.runner.salvage import commit_at
 
 
 async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
@@ -18,6 +19,12 @@ async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
         )
     remote = (await git.run("remote", "get-url", "origin")).out.strip() or None
     return await fleet.register(str(root), await _trunk(git, trunk), remote)
+
+
+async def refuse_unknown(repo: Repo, base: str) -> None:
+    """Refuse a ref that names no commit here, before it costs a run."""
+    if await commit_at(Git(Path(repo.path)), base) is None:
+        raise Invalid(f"there is no commit {base!r} in {repo.path}", hint="see `git branch --all`")
 
 
 async def find(path: Path) -> Path:

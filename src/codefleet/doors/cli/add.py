@@ -14,7 +14,7 @@ from codefleet.doors.cli.call import call, coder_exists, complete_task, json_opt
 from codefleet.doors.cli.drafts import entry_name, read_drafts, read_text
 from codefleet.doors.cli.kinds import amount, size, whole_number
 from codefleet.doors.cli.moment import moment
-from codefleet.doors.cli.place import known_repo, repo_here
+from codefleet.doors.cli.place import repo_name
 from codefleet.doors.cli.text import clean
 from codefleet.fleet.tasks import invalid
 
@@ -119,15 +119,7 @@ def _draft(title: str | None, said: dict[str, Any]) -> Draft:
 
 async def _placed(fleet: "Fleet", draft: Draft, option: str | None) -> Draft:
     """The draft with its repo by name: its own, that of --repo, or the one we stand in."""
-    wanted = draft.repo or option
-    known = [repo.name for repo in await fleet.repos()]
-    if wanted in known:
-        return draft.evolve(repo=wanted)
-    folder = Path(wanted) if wanted else repo_here()
-    if folder is None:
-        return draft  # the core knows what to do when there is only one repo
-    repo = await known_repo(fleet, folder)
-    return draft.evolve(repo=repo.name)
+    return draft.evolve(repo=await repo_name(fleet, draft.repo or option))
 
 
 async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:

@@ -16,7 +16,7 @@ from codefleet.doors.cli.call import coder_exists
 from codefleet.doors.cli.moment import moment
 from codefleet.fleet.tasks import invalid
 
-FIELDS = tuple(Draft.model_fields)
+FIELDS = tuple(field for field in Draft.model_fields if field != "stage")
 LIST = 'a list of tasks, or {"tasks": [...]}'
 
 
@@ -37,13 +37,17 @@ def read_text(source: str) -> str:
 
 def read_drafts(source: str) -> list[Draft]:
     """Every task that a YAML or JSON file describes."""
-    text = read_text(source)
-    content = _json(source, text) if _is_json(source, text) else _yaml(source, text)
+    content = read_content(source, read_text(source))
     if isinstance(content, dict) and set(content) == {"tasks"}:
         content = content["tasks"]
     if not isinstance(content, list) or not content:
         raise Invalid(f"{source} holds no tasks", hint=f"a file of tasks is {LIST}")
     return [_draft(number, entry) for number, entry in enumerate(content, start=1)]
+
+
+def read_content(source: str, text: str) -> Any:
+    """What the text of a file says, in YAML or JSON."""
+    return _json(source, text) if _is_json(source, text) else _yaml(source, text)
 
 
 def entry_name(number: int, entry: Mapping[str, Any] | Draft) -> str:
@@ -75,7 +79,7 @@ def _yaml(source: str, text: str) -> Any:
             f"{source} is not YAML: {line}{wrong.problem}", hint="mend that line"
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as wrong:
-        raise Invalid(f"{source} is not YAML: {str(wrong)[:200]}", hint=f"write {LIST}") from None
+        raise Invalid(f"{source} is not YAML: {str(wrong)[:200]}", hint="mend it") from None
 
 
 def _draft(number: int, entry: object) -> Draft:

@@ -51,7 +51,7 @@ def gc(dry_run: bool) -> None:
         from codefleet.runner.collector import collect
         from codefleet.runner.desk import Desk
 
-        return await _tell_each(collect(Desk(fleet), dry_run=dry_run))
+        return await tell_each(collect(Desk(fleet), dry_run=dry_run))
 
     gone = call(collect)
     say(f"{count(gone, 'thing')} {'would go' if dry_run else 'removed'}")
@@ -75,13 +75,13 @@ def reset(yes: bool) -> None:
         from codefleet.runner.collector import reset
         from codefleet.runner.desk import Desk
 
-        return await _tell_each(reset(Desk(fleet)))
+        return await tell_each(reset(Desk(fleet)))
 
     call(forget)
     say("the fleet is empty")
 
 
-async def _tell_each(news: "AsyncIterator[Told]") -> int:
+async def tell_each(news: "AsyncIterator[Told]") -> int:
     """Say what went, and on stderr what had to stay; returns how many things went."""
     gone = 0
     async for told in news:

@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from codefleet.domain.model import Event, Status
-from codefleet.doors.cli import show, status
+from codefleet.doors.cli import show, stages, status
 from codefleet.doors.cli.text import brief, fit
 from codefleet.fleet import Fleet
 
@@ -19,10 +19,11 @@ TOLD = ("task.completed", "task.failed", "task.bounced", "task.asked", "task.wai
 
 
 class LiveView:
-    """Who works on what, what waits for what and why, what landed."""
+    """Who works on what, what waits for what and why, what landed; or how one workflow stands."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, flow: str | None = None) -> None:
         self._fleet = fleet
+        self._flow = flow
         self._live = Live(auto_refresh=False, vertical_overflow="crop")
 
     async def follow(self) -> None:
@@ -43,10 +44,17 @@ class LiveView:
         self._live.console.print(Text(words))  # above the frame, which rich then knows to repaint
 
     async def _draw(self) -> None:
+        drawn = await (self._workflow(self._flow) if self._flow else self._whole_fleet())
+        self._live.update(Text.from_ansi(drawn), refresh=True)
+
+    async def _whole_fleet(self) -> str:
         now = await self._fleet.status()
         news = await self._fleet.store.events(kinds=TOLD, limit=NEWS_SHOWN, newest=True)
-        drawn = "\n\n".join(_parts(now, news, *self._live.console.size))
-        self._live.update(Text.from_ansi(drawn), refresh=True)
+        return "\n\n".join(_parts(now, news, *self._live.console.size))
+
+    async def _workflow(self, flow: str) -> str:
+        columns, height = self._live.console.size
+        return stages.progress(await self._fleet.workflow(flow), room=columns, lines=height - 3)
 
 
 def _parts(now: Status, news: Sequence[Event], columns: int, height: int) -> Iterator[str]:

@@ -22,6 +22,17 @@ def bare_here() -> Path | None:
     return folder if is_bare else None
 
 
+async def repo_name(fleet: Fleet, wanted: str | None) -> str | None:
+    """The name of the repo that is wanted by name or path, or that we stand in.
+
+    Nothing when we stand in none: the core knows what to do when there is only one.
+    """
+    if wanted in [repo.name for repo in await fleet.repos()]:
+        return wanted
+    folder = Path(wanted) if wanted else repo_here()
+    return (await known_repo(fleet, folder)).name if folder else None
+
+
 async def known_repo(fleet: Fleet, folder: Path) -> Repo:
     """The repo of the fleet that holds this folder; a new one is made known."""
     root = await find(folder)

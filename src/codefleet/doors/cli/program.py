@@ -43,6 +43,7 @@ SECTIONS = {
         "diff": "diff:diff",
         "send": "messages:send",
     },
+    "Workflows": {"workflow": "workflow:workflow"},
     "Decide": {
         "inbox": "inbox:inbox",
         "answer": "inbox:answer",

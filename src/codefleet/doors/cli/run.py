@@ -36,7 +36,7 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
         loop = Loop(Desk(fleet, flags), agents=agents, coder=coder, until_idle=until_idle)
         began = await fleet.store.last_seq()
         async with watching(home()) as view:
-            stopped = _heed_signals(loop, view.tell)
+            stopped = heed_signals(loop, view.tell)
             await loop.run()
         failed = len(await fleet.store.events(after=began, kinds=["task.failed"]))
         if failed:
@@ -46,7 +46,7 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
     click.get_current_context().exit(call(work))
 
 
-def _heed_signals(loop: "Loop", tell: Callable[[str], None]) -> list[int]:
+def heed_signals(loop: "Loop", tell: Callable[[str], None]) -> list[int]:
     """The first signal stops the runner gently, the next one firmly; returns those that came."""
     came: list[int] = []
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -31,10 +31,13 @@ class View(Protocol):
 
 
 @asynccontextmanager
-async def watching(home: Path) -> AsyncIterator[View]:
-    """Show what happens while the body works, from a connection of its own."""
+async def watching(home: Path, flow: str | None = None) -> AsyncIterator[View]:
+    """Show what happens while the body works, to the fleet or to one workflow.
+
+    It looks through a connection of its own.
+    """
     async with open_fleet(home) as fleet:
-        view = await _view(fleet)
+        view = await _view(fleet, flow)
         showing = asyncio.create_task(view.follow())
         try:
             yield view
@@ -44,20 +47,22 @@ async def watching(home: Path) -> AsyncIterator[View]:
             await view.finish()
 
 
-async def _view(fleet: Fleet) -> View:
+async def _view(fleet: Fleet, flow: str | None) -> View:
     if sys.stdout.isatty():
         from codefleet.doors.cli.live import LiveView  # here, because rich is slow to import
 
-        return LiveView(fleet)
-    return Lines(fleet, await fleet.store.last_seq())
+        return LiveView(fleet, flow)
+    tasks = (await fleet.workflow(flow)).workflow.tasks if flow else None
+    return Lines(fleet, await fleet.store.last_seq(), tasks)
 
 
 class Lines:
-    """One line for each event that a human wants to know."""
+    """One line for each event that a human wants to know, of all tasks or of these."""
 
-    def __init__(self, fleet: Fleet, seen: int) -> None:
+    def __init__(self, fleet: Fleet, seen: int, tasks: Collection[str] | None = None) -> None:
         self._fleet = fleet
         self._seen = seen
+        self._tasks = tasks
 
     async def follow(self) -> None:
         while True:
@@ -69,7 +74,8 @@ class Lines:
         while events := await self._fleet.store.events(after=self._seen, kinds=SHOWN):
             for event in events:
                 self._seen = event.seq
-                show.event(event)
+                if self._tasks is None or event.task in self._tasks:
+                    show.event(event)
         self._seen = max(self._seen, latest)
 
     def tell(self, words: str) -> None:

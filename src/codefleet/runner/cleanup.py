@@ -1,0 +1,36 @@
+"""Putting away what a workflow leaves: its worktrees and branches go, its work stays archived."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from codefleet.domain.errors import Workspace
+from codefleet.domain.model import Task
+from codefleet.runner.collector import Told
+from codefleet.runner.desk import Desk
+from codefleet.runner.git import Git
+from codefleet.runner.salvage import commit_at, drop_branch
+from codefleet.runner.workplace import Workplace
+
+
+async def clean_up(desk: Desk, ref: str) -> AsyncIterator[Told]:
+    """Put away the branches of a workflow that has ended, and the worktrees that are on them."""
+    stands = await desk.fleet.cleanup_workflow(ref)
+    repo = await desk.repo(stands.workflow.repo)
+    place = Workplace(desk, repo)
+    slots = {slot.branch: slot.path for slot in await place.pool.slots() if slot.branch}
+    for task in stands.tasks:
+        if path := slots.get(task.branch or ""):
+            await place.pool.remove(path)
+            yield Told(f"worktree {path}")
+        if told := await _branch(Path(repo.path), repo.trunk, task):
+            yield told
+
+
+async def _branch(repo: Path, trunk: str, task: Task) -> Told | None:
+    if not task.branch or not await commit_at(Git(repo), f"refs/heads/{task.branch}"):
+        return None
+    try:
+        kept = await drop_branch(repo, task.branch, trunk, task.id)
+    except Workspace as trouble:
+        return Told(f"branch {task.branch} stays: {trouble.problem}", gone=False)
+    return Told(f"branch {task.branch}" + (f", kept as {kept}" if kept else ""))
