@@ -22,7 +22,8 @@ from tests.gitrepo import make_repo
 
 READER = "/home/ada"
 HOST = "laptop"
-ID = re.compile(r"^([a-z][a-z2-9]{7})(?=  |$)")
+ID = re.compile(r"^(w?[a-z][a-z2-9]{7})(?=  |$)|(?<=`fleet answer )([a-z][a-z2-9]{7})")
+NAMES_IDS = ("fleet add", "fleet workflow run")
 LEFT_OUT = "..."
 TROUBLE = ("error:", "Traceback")
 ALIKE = (
@@ -51,7 +52,7 @@ class Terminal:
         for documented, real in self._ids.items():
             command = command.replace(documented, real)
         printed = self._run(command)
-        if command.startswith("fleet add"):
+        if command.startswith(NAMES_IDS):
             self._learn(step.shown, printed)
         return [self._in_the_pages_words(line) for line in printed]
 
@@ -78,8 +79,8 @@ class Terminal:
 
     def _learn(self, shown: list[str], printed: list[str]) -> None:
         """Which id of this run stands for which id of the page."""
-        documented = [found[1] for line in shown if (found := ID.match(line))]
-        real = [found[1] for line in printed if (found := ID.match(line))]
+        documented = [found[0] for line in shown if (found := ID.search(line))]
+        real = [found[0] for line in printed if (found := ID.search(line))]
         self._ids |= dict(zip(documented, real, strict=False))
 
     def _in_the_pages_words(self, line: str) -> str:

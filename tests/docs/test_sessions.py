@@ -27,7 +27,14 @@ def test_the_pages_that_promise_a_session_have_one() -> None:
     promised = {"README.md", "docs/tutorial.md"} | {
         f"docs/how-to/{page}.md"
         for page in (
-            *("budgets", "landing-modes", "permissions", "recover", "use-an-acp-agent"),
+            *(
+                "budgets",
+                "landing-modes",
+                "permissions",
+                "recover",
+                "run-a-workflow",
+                "use-an-acp-agent",
+            ),
             *("use-as-a-library", "write-a-script"),
         )
     }

@@ -353,3 +353,13 @@ async def test_an_attempt_of_an_inheriting_stage_counts_only_its_own_changes(
     found = (await results(fleet, flow))["until-green"]
     assert (found.status, found.files) == (Status.COMPLETED, ("b.txt",))
     assert [check.passed for check in found.checks] == [True]
+
+
+async def test_a_fan_out_beyond_the_seats_waits_for_free_ones(fleet: Fleet, crew: Crew) -> None:
+    parts = [stage(f"p{n}", f"write p{n}.txt x") for n in range(6)]
+    join = stage("join", "write j.txt j", needs=[part["name"] for part in parts], inherit=True)
+    flow = await start(fleet, *parts, join)
+    await crew.work(agents=2)
+    stands = await fleet.workflow(flow)
+    assert stands.state is State.COMPLETED
+    assert all(len(await fleet.runs_of(each.id)) == 1 for each in stands.tasks)

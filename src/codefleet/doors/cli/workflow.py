@@ -193,7 +193,7 @@ def _result(it: "StageResult") -> str:
     facts = {
         "picked": it.choice,
         "files": ", ".join(it.files),
-        "branch": it.branch if it.status else "",
+        "branch": it.branch if it.status and not it.landed else "",
         "landed": it.landed,
         "checks": ", ".join(f"{each.command} ({each.exit_code})" for each in it.checks),
         "next": "; ".join(it.next_steps),
