@@ -79,9 +79,7 @@ class Terminal:
 
     def _learn(self, shown: list[str], printed: list[str]) -> None:
         """Which id of this run stands for which id of the page."""
-        documented = [found[0] for line in shown if (found := ID.search(line))]
-        real = [found[0] for line in printed if (found := ID.search(line))]
-        self._ids |= dict(zip(documented, real, strict=False))
+        self._ids |= dict(zip(_ids(shown), _ids(printed), strict=False))
 
     def _in_the_pages_words(self, line: str) -> str:
         line = line.replace(str(self._home), READER)
@@ -138,6 +136,10 @@ def _alike(line: str) -> str:
     for pattern, word in ALIKE:
         line = pattern.sub(word, line)
     return line.rstrip()
+
+
+def _ids(lines: list[str]) -> list[str]:
+    return list(dict.fromkeys(found[0] for line in lines if (found := ID.search(line))))
 
 
 def _tool(file: Path, script: str) -> None:
