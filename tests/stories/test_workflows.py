@@ -5,8 +5,10 @@ from typing import Any
 
 from codefleet.domain import workflow
 from codefleet.domain.handover import StageResult, Status
-from codefleet.domain.model import Outcome, Reason, State, Task, WorkflowStatus
+from codefleet.domain.model import Draft, Outcome, Reason, State, Task, WorkflowStatus
 from codefleet.fleet import Fleet
+from codefleet.runner.cleanup import clean_up
+from codefleet.runner.desk import Desk
 from tests.gitrepo import SampleRepo
 from tests.script import script
 from tests.stories.conftest import Crew
@@ -363,3 +365,32 @@ async def test_a_fan_out_beyond_the_seats_waits_for_free_ones(fleet: Fleet, crew
     stands = await fleet.workflow(flow)
     assert stands.state is State.COMPLETED
     assert len(await fleet.store.runs(tasks=stands.workflow.tasks)) == 7
+
+
+async def test_the_options_of_a_task_hold_over_those_of_its_coder(
+    fleet: Fleet, repo: SampleRepo, crew: Crew
+) -> None:
+    own = {"scripts": {"*": "write mine.txt own"}}
+    (added,) = await fleet.add([Draft(title="Mine", prompt="Do it", options=own)])
+    await crew.work(coders={"scripted": {"scripts": {"*": "write usual.txt usual"}}})
+    assert (await fleet.get(added.id)).state is State.COMPLETED
+    assert repo.read("main", "mine.txt") == "own\n"
+
+
+async def test_a_later_stage_finds_work_whose_branch_was_put_away(
+    fleet: Fleet, repo: SampleRepo, crew: Crew
+) -> None:
+    flow = await start(
+        fleet,
+        stage("first", "write a.txt a"),
+        stage("second", "crash", "on attempt 2", "write b.txt b", needs=["first"], inherit=True),
+    )
+    await crew.work(attempts=1)
+    desk = Desk(fleet)
+    told = [each.text async for each in clean_up(desk, flow)]
+    assert any("kept as refs/fleet/archive/" in text for text in told)
+    await fleet.retry_workflow(flow)
+    await crew.work(attempts=1)
+    stands = await fleet.workflow(flow)
+    assert stands.state is State.COMPLETED
+    assert repo.read(str(stands.tasks[1].branch), "a.txt") == "a\n"

@@ -3,8 +3,6 @@
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from itertools import takewhile
 from pathlib import Path
 
 from codefleet.coders.options import laid_over
@@ -16,29 +14,20 @@ from codefleet.domain.model import Evidence, Landing, Reason, Repo, Result, Run,
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Assignment, Coder
-from codefleet.runner import (
-    checkpoint,
-    continuing,
-    custody,
-    evidence,
-    prompt,
-    rests,
-    staging,
-    verdict,
-)
+from codefleet.runner import checkpoint, continuing, custody, prompt, staging, verdict
 from codefleet.runner.allowance import Allowance
 from codefleet.runner.briefing import asked_before, brief
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
+from codefleet.runner.ending import write_down
 from codefleet.runner.git import Git
 from codefleet.runner.hearing import Heard, hear_the_end
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
 from codefleet.runner.listening import Listener
 from codefleet.runner.notebook import Notebook
-from codefleet.runner.redaction import redacted
 from codefleet.runner.salvage import archive, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
@@ -46,8 +35,6 @@ from codefleet.runner.workplace import Workplace
 STDERR_TAIL = 8000
 NOTE_TAIL = 1000
 LONGEST_START_S = 30.0
-FIRST_LIMIT_REST_S = 4.0
-LONGEST_LIMIT_REST_S = 60.0
 NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None, lost=False)
 
 
@@ -228,8 +215,7 @@ class Attempt:
             base=ready.base,
         )
         self.conflicts = ready.conflicts
-        if self.settings.setup:
-            await self._set_up(self.settings.setup, ready.path)
+        await self.place.set_up(ready.path, self.folder / "setup.log")
 
     async def _silence_predecessor(self) -> None:
         """An agent whose runner froze past its lease may still work: never two in one folder."""
@@ -285,18 +271,6 @@ class Attempt:
             grace_s=self.settings.grace_s,
         )
 
-    async def _set_up(self, command: str, worktree: Path) -> None:
-        log = self.folder / "setup.log"
-        done = await evidence.check(
-            command,
-            worktree,
-            env=custody.environment(self.settings.environment, {}),
-            log=log,
-            timeout_s=self.settings.check_timeout_s,
-        )
-        if not done.passed:
-            raise FleetError(f"the set-up command `{command}` failed: {done.tail}", hint=str(log))
-
     async def _conclude(self, exit: Exit, coder: Coder) -> None:
         """The agent is gone: save its work, look at it, and say what the run amounts to."""
         if exit.lost:
@@ -316,7 +290,8 @@ class Attempt:
         )
         ended = verdict.of_the_notes(ended, result, asks)
         if isinstance(ended, Delivered):
-            ended, result = await self._judged(ended, result)
+            judge = staging.Judge(self.fleet, self.task, self.run)
+            ended, result = await judge.verdict(ended, result, self.heard.said)
         delivered = isinstance(ended, Delivered)
         found = await self._inspection().look(self._message(), checked=delivered)
         result = corrected(result, found) if result else None
@@ -333,18 +308,6 @@ class Attempt:
 
     def _inspection(self) -> Inspection:
         return Inspection(self.hold, self.place, self.task, self.settings, self.folder)
-
-    async def _judged(
-        self, ended: Delivered, result: Result | None
-    ) -> tuple[verdict.Verdict, Result | None]:
-        """If this is a judge, its work is the work that it picked."""
-        match await staging.judged(self.fleet, self.task, result, self.heard.said):
-            case Failed() as wrong:
-                return wrong, result
-            case (Result() as picked, commit):
-                await staging.take_over(Path(str(self.run.worktree)), commit, self.run)
-                return Delivered(no_changes=True), picked
-        return ended, result
 
     def _last_of_stderr(self) -> str:
         try:
@@ -368,30 +331,9 @@ class Attempt:
             await insist(lambda: self.fleet.submit(self.run, approved=approved))
 
     async def _end(self, ended: verdict.Verdict) -> None:
-        match redacted(ended, self.hold.secrets):
-            case verdict.Failed() as bad:
-                told = (bad.reason, bad.note, self.settings)
-                task = await insist(lambda: self.fleet.fail(self.run, *told))
-                if task.state.is_final:
-                    await self._leave()
-            case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
-                until = await self._rest_after_limit()
-                await insist(lambda: self.fleet.release(self.run, note, until=until, reason=reason))
-            case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
-                refused = rests.Refused(reason, note, until)
-                rest = await rests.after(refused, self.run, self.settings, self.fleet)
-                await insist(lambda: self.fleet.rest(rest))
-                await insist(lambda: self.fleet.release(self.run, note, reason=reason))
-            case verdict.Released(note, until, reason):
-                await insist(lambda: self.fleet.release(self.run, note, until=until, reason=reason))
-            case verdict.Asked(asks):
-                await insist(lambda: self.fleet.ask(self.run, asks))
-
-    async def _rest_after_limit(self) -> datetime:
-        """A limit that does not say when it ends: longer and longer rests, to a minute."""
-        times = sum(1 for _ in takewhile(_was_limited, reversed(await self._earlier())))
-        rest = min(FIRST_LIMIT_REST_S * float(2**times), LONGEST_LIMIT_REST_S)
-        return await self.fleet.store.now() + timedelta(seconds=rest)
+        task = await write_down(ended, self.hold, self.settings, await self._earlier())
+        if task and task.state.is_final:
+            await self._leave()
 
     async def _leave(self) -> None:
         """The worktree goes back to the pool; the branch has everything."""
@@ -450,10 +392,6 @@ class Attempt:
 
 def _sum(runs: Iterable[Run]) -> Usage:
     return sum((run.usage for run in runs), start=Usage())
-
-
-def _was_limited(run: Run) -> bool:
-    return run.reason is Reason.RATE_LIMIT
 
 
 def _reason_of(trouble: FleetError) -> Reason:

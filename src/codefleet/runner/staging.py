@@ -24,7 +24,7 @@ from codefleet.ports import Asks
 from codefleet.runner.git import Git
 from codefleet.runner.prompt import quoted
 from codefleet.runner.salvage import archive, salvage
-from codefleet.runner.verdict import Asked, Failed
+from codefleet.runner.verdict import Asked, Delivered, Failed, Verdict
 
 JUDGING = """\
 ## Candidates
@@ -81,22 +81,29 @@ async def told(fleet: Fleet, task: Task) -> Task:
     return task.evolve(prompt=prompt)
 
 
-async def judged(
-    fleet: Fleet, task: Task, said: Result | None, words: str
-) -> tuple[Result, str] | Failed | None:
-    """What a judge picked, and the commit that it stands at; None when this is no judge."""
-    if task.stage is None or not task.stage.judges:
-        return None
-    survivors = (await _known(fleet, task.stage)).survivors(task.stage)
-    told = said or Result(summary=words)
-    name = handover.choice(told.choice, told.summary) or handover.choice("", words)
-    for each in survivors:
-        if each.stage.casefold() == name.casefold() and each.tip:
-            result = told.evolve(choice=each.stage, status=Claimed.COMPLETED)
-            return result, each.tip
-    names = ", ".join(each.stage for each in survivors)
-    what = f"the judge picked {name!r}" if name else "the judge picked none"
-    return Failed(Reason.UNKNOWN, f"{what}; the choice is one of: {names}")
+class Judge:
+    """A stage that judges others, once its agent is done. Any other stage is left as it is."""
+
+    def __init__(self, fleet: Fleet, task: Task, run: Run) -> None:
+        self.fleet, self.task, self.run = fleet, task, run
+
+    async def verdict(
+        self, ended: Delivered, said: Result | None, words: str
+    ) -> tuple[Verdict, Result | None]:
+        """What the run amounts to and has found: the work that was picked is its own from now."""
+        if self.task.stage is None or not self.task.stage.judges:
+            return ended, said
+        survivors = (await _known(self.fleet, self.task.stage)).survivors(self.task.stage)
+        told = said or Result(summary=words)
+        name = handover.choice(told.choice, told.summary) or handover.choice("", words)
+        for each in survivors:
+            if each.stage.casefold() == name.casefold() and each.tip:
+                await take_over(Path(str(self.run.worktree)), each.tip, self.run)
+                picked = told.evolve(choice=each.stage, status=Claimed.COMPLETED)
+                return Delivered(no_changes=True), picked
+        names = ", ".join(each.stage for each in survivors)
+        what = f"the judge picked {name!r}" if name else "the judge picked none"
+        return Failed(Reason.UNKNOWN, f"{what}; the choice is one of: {names}"), said
 
 
 async def take_over(worktree: Path, commit: str, run: Run) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import FleetError, Workspace
 from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, Task, TaskId
 from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery
-from codefleet.runner import evidence, heritage
+from codefleet.runner import custody, evidence, heritage
 from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git, failed
 from codefleet.runner.heritage import Handed
@@ -54,6 +54,21 @@ class Workplace:
         base, conflicts = await self._bring_together(path, task, trunk)
         self._before = await self._fingerprint()
         return Ready(path, branch, base, conflicts)
+
+    async def set_up(self, worktree: Path, log: Path) -> None:
+        """Run the repo's own command that makes a worktree ready, if it has one."""
+        command = self.settings.setup
+        if not command:
+            return
+        done = await evidence.check(
+            command,
+            worktree,
+            env=custody.environment(self.settings.environment, {}),
+            log=log,
+            timeout_s=self.settings.check_timeout_s,
+        )
+        if not done.passed:
+            raise FleetError(f"the set-up command `{command}` failed: {done.tail}", hint=str(log))
 
     async def left_out(self, task: Task) -> Failed | Released | None:
         """Work that the task builds on and that its branch lacks, because a merge was not ended.

@@ -1,0 +1,48 @@
+"""A verdict becomes a fact: what the store is told of a run that did not deliver."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from codefleet.config import Config
+from codefleet.domain.model import Reason, Run, Task
+from codefleet.runner import rests, verdict
+from codefleet.runner.hold import Hold, insist
+from codefleet.runner.redaction import redacted
+
+FIRST_LIMIT_REST_S = 4.0
+LONGEST_LIMIT_REST_S = 60.0
+
+
+async def write_down(
+    ended: verdict.Verdict, hold: Hold, settings: Config, earlier: Sequence[Run]
+) -> Task | None:
+    """End the run so; returns its task as it is then, unless the run delivered something."""
+    fleet, run = hold.fleet, hold.run
+    match redacted(ended, hold.secrets):
+        case verdict.Failed() as bad:
+            return await insist(lambda: fleet.fail(run, bad.reason, bad.note, settings))
+        case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
+            until = _rest_after_limit(await fleet.store.now(), earlier)
+            return await insist(lambda: fleet.release(run, note, until=until, reason=reason))
+        case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
+            refused = rests.Refused(reason, note, until)
+            rest = await rests.after(refused, run, settings, fleet)
+            await insist(lambda: fleet.rest(rest))
+            return await insist(lambda: fleet.release(run, note, reason=reason))
+        case verdict.Released(note, until, reason):
+            return await insist(lambda: fleet.release(run, note, until=until, reason=reason))
+        case verdict.Asked(asks):
+            return await insist(lambda: fleet.ask(run, asks))
+    return None
+
+
+def _rest_after_limit(now: datetime, earlier: Sequence[Run]) -> datetime:
+    """A limit that does not say when it ends: longer and longer rests, to a minute."""
+    times = sum(1 for _ in takewhile(_was_limited, reversed(earlier)))
+    rest = min(FIRST_LIMIT_REST_S * float(2**times), LONGEST_LIMIT_REST_S)
+    return now + timedelta(seconds=rest)
+
+
+def _was_limited(run: Run) -> bool:
+    return run.reason is Reason.RATE_LIMIT
