@@ -179,7 +179,8 @@ class TestClaude(ProgramStories):
         assert station.left_behind() == []
 
     async def test_a_model_that_never_gets_on_is_stopped(self, station: Station) -> None:
-        task = await station.add("Wait", [{"sh": "touch begun"}, {"hang": True}])
+        hangs: list[dict[str, object]] = [{"hang": True}]
+        task = await station.add("Wait", [{"sh": "touch begun"}, *hangs], hangs, hangs)
         await station.crew.work(quiet_s=1, stuck_s=2, grace_s=2)
         stopped = await station.task(task)
         assert (stopped.state, stopped.reason) == (State.FAILED, Reason.STUCK)
