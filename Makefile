@@ -14,7 +14,8 @@ demo: .venv/ready
 
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -n 2 --dist worksteal -m programs
+	$(BIN)/pytest -m "slow and not programs"
 
 fast: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
