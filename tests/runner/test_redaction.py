@@ -8,7 +8,7 @@ import pytest
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check, Evidence, Reason
 from codefleet.ports import Asks
-from codefleet.runner.redaction import CHUNK, redact_file, redacted
+from codefleet.runner.redaction import CHUNK, LONGEST_WORDS, abridged, redact_file, redacted
 from codefleet.runner.verdict import Asked, Failed
 
 KEY = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"
@@ -30,6 +30,27 @@ def test_every_text_in_a_value_is_redacted_and_the_rest_stays() -> None:
     failed = redacted(Failed(Reason.CRASHED, "known-value"), {"known-value"})
     assert failed == Failed(Reason.CRASHED, "[redacted*]")
     assert failed.reason is Reason.CRASHED
+
+
+@pytest.mark.parametrize("known", [(), ("a value that is known",)])
+def test_of_a_huge_text_the_two_ends_are_kept_and_no_half_of_a_key(known: tuple[str, ...]) -> None:
+    key = known[0] if known else KEY
+    kept = LONGEST_WORDS // 4
+    for shift in range(-len(key) - 2, 3):
+        start = "s" * (kept + shift - 1) + f" {key} "
+        end = f" {key} " + "e" * (kept + shift - 1)
+        clean = abridged(start + "x " * LONGEST_WORDS + end, known)
+        assert key[:6] not in clean
+        assert key[-6:] not in clean
+        assert clean[:4000] == "s" * 4000
+        assert clean[-4000:] == "e" * 4000
+        assert "characters left out" in clean
+        assert len(clean) < LONGEST_WORDS
+
+
+def test_a_text_that_is_not_huge_is_kept_whole() -> None:
+    text = "x " * (LONGEST_WORDS // 2 - 50) + KEY
+    assert abridged(text, ()) == text.replace(KEY, STARS)
 
 
 def test_a_file_keeps_its_length_and_is_for_its_owner_only(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from codefleet.runner.places import Places
 from tests.stories.conftest import Crew
 
 Add = Callable[..., Awaitable[Task]]
+HUGE = "print('x' * (40 << 20)); print('done'); open('made.txt', 'w').write('x')"
 FLOOD = "for n in range(5000): print('line', n)\nopen('made.txt', 'w').write('x')"
 
 
@@ -42,3 +43,22 @@ async def test_a_flood_is_cut_short_in_the_log_and_whole_in_the_runs_folder(
     log = Places(fleet.home).run(run) / "stdout.jsonl"
     assert log.read_text().splitlines() == [f"line {n}" for n in range(5000)]
     assert run.said == "line 4999"
+
+
+async def test_a_line_of_forty_megabytes_keeps_nobody_else_from_being_heard(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    (huge,) = await fleet.add([Draft(title="Huge", coder="command")])
+    steps = ("recite 150 300", "finish --no-changes")
+    other = await add("Recite", *steps)
+    argv = [sys.executable, "-c", HUGE]
+    await crew.work(coders={"command": {"argv": argv}}, lease_s=5)
+    texts = [event.text for event in await said(fleet, other)]
+    assert texts == [f"line {n} of 150" for n in range(1, 151)]
+    told = [event.text for event in await said(fleet, huge)]
+    assert told[-1] == "done"
+    assert set("".join(told[:-1])) == {"x"}
+    assert max(map(len, told)) <= 4000
+    for task in (huge, other):
+        assert (await fleet.get(task.id)).state is State.COMPLETED
+        assert len(await fleet.store.runs(tasks=[task.id])) == 1

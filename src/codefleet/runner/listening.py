@@ -20,7 +20,7 @@ from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
 from codefleet.runner.heartbeat import Heartbeat
 from codefleet.runner.hold import Hold
-from codefleet.runner.redaction import redacted
+from codefleet.runner.redaction import abridged, redacted
 from codefleet.runner.tail import Beat, Tail
 from codefleet.runner.verdict import Cause
 
@@ -145,7 +145,7 @@ class Listener:
         """What a line means, without keys; what goes back to the agent stays as it is."""
         for signal in self.coder.read(line):
             is_sent_back = isinstance(signal, Wants)
-            yield signal if is_sent_back else redacted(signal, self.hold.secrets)
+            yield signal if is_sent_back else redacted(signal, self.hold.secrets, abridged)
 
     async def _feel(self) -> None:
         """Stop an agent that overran its time, money or context, or shows no sign of life."""

@@ -1,7 +1,7 @@
 """No key is stored: what is written about a run is redacted before, its files when it has ended."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -9,26 +9,42 @@ from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Noun
 from codefleet.domain.secrets import redact, redact_bytes
 
-CHUNK = 4 << 20
+CHUNK = 1 << 18
+LONGEST_WORDS = 1 << 17
 LONGEST_PEM = 16 << 10
 PEM_BEGIN, PEM_END = b"-----BEGIN ", b"-----END "
 
 
-def redacted(it: Any, known: Collection[str]) -> Any:
+def abridged(text: str, known: Collection[str]) -> str:
+    """The text redacted, and of a huge one only the two ends, which are all that is ever stored.
+
+    Each end is redacted with more than it keeps, so no key is cut before it is seen.
+    """
+    if len(text) <= LONGEST_WORDS:
+        return redact(text, known)
+    kept = LONGEST_WORDS // 4
+    margin = kept + max(LONGEST_PEM, 2 * max(map(len, known), default=0))
+    start, end = redact(text[:margin], known)[:kept], redact(text[-margin:], known)[-kept:]
+    return f"{start}\n[{len(text) - 2 * kept} characters left out]\n{end}"
+
+
+def redacted(
+    it: Any, known: Collection[str], clean_text: Callable[[str, Collection[str]], str] = redact
+) -> Any:
     """The same value with every text inside it redacted."""
     match it:
         case str() if type(it) is str:
-            return redact(it, known)
+            return clean_text(it, known)
         case Noun():
             inside = {name: getattr(it, name) for name in type(it).model_fields}
-            clean = {name: redacted(value, known) for name, value in inside.items()}
+            clean = {name: redacted(value, known, clean_text) for name, value in inside.items()}
             return it if clean == inside else it.evolve(**clean)
         case dict():
-            return {name: redacted(value, known) for name, value in it.items()}
+            return {name: redacted(value, known, clean_text) for name, value in it.items()}
         case list():
-            return [redacted(value, known) for value in it]
+            return [redacted(value, known, clean_text) for value in it]
         case tuple():
-            values = [redacted(value, known) for value in it]
+            values = [redacted(value, known, clean_text) for value in it]
             return type(it)(*values) if hasattr(it, "_fields") else tuple(values)
     return it
 
