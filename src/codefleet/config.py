@@ -33,6 +33,7 @@ class CoderOptions(TypedDict, total=False):
     env: dict[str, str]
     program: Annotated[str, Field(min_length=1)]
     account: Annotated[str, Field(min_length=1)]
+    most_agents: Annotated[int, Field(ge=1)]
 
 
 class Config(Noun):
@@ -44,7 +45,19 @@ class Config(Noun):
         description="What survives a power cut: `full`, all that was acknowledged; `normal`, all "
         "but the last moments, and writing is several times faster.",
     )
+    host: str = Field(
+        "", description="The name of this machine in the fleet; empty means the system's own."
+    )
     agents: int = Field(3, ge=1, le=256, description="How many agents `fleet run` seats.")
+    most_agents: int | None = Field(
+        None,
+        ge=1,
+        description="The most agents at work in the whole fleet; for one repo or coder, say it in "
+        "their table.",
+    )
+    most_agents_per_machine: int | None = Field(
+        None, ge=1, description="The most agents at work on one machine."
+    )
     coder: str = Field(
         "scripted", min_length=1, description="The agent program for tasks that name none."
     )
@@ -174,13 +187,14 @@ class Config(Noun):
 KEYS = tuple(Config.model_fields)
 FLEET_WIDE = frozenset(
     {
-        *("store", "durability", "agents", "lease_s", "radar_s", "memory_reserve_mb"),
+        *("store", "durability", "host", "agents", "lease_s", "radar_s", "memory_reserve_mb"),
+        *("most_agents_per_machine",),
         *("keep_runs_days", "repos", "day_budget_usd", "day_budget_tokens", "prices"),
     }
 )
 NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not ask for secrets or money
     *("environment", "run_budget_usd", "run_budget_tokens"),
-    *("repo_day_budget_usd", "repo_day_budget_tokens"),
+    *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents"),
 }
 
 

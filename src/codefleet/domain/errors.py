@@ -10,7 +10,8 @@ FleetError            code, a sentence that says what is so, a hint that says wh
 │   ├── IllegalMove   the task is not in a state for that
 │   └── Stale         somebody else was first; your lease, fence or version is old
 ├── StoreTrouble      the store cannot be used             exit 5   HTTP 503
-└── Workspace         git, a folder or a program is in the way  exit 6   HTTP 500
+├── Workspace         git, a folder or a program is in the way  exit 6   HTTP 500
+└── Unreachable       a remote does not answer             exit 7   HTTP 503
 """
 
 from typing import ClassVar
@@ -106,3 +107,11 @@ class Workspace(FleetError):
 
     code = "workspace"
     exit_code = 6
+
+
+class Unreachable(FleetError):
+    """A repo's remote does not answer; it may later."""
+
+    code = "unreachable"
+    status = 503
+    exit_code = 7

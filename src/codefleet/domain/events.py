@@ -50,7 +50,8 @@ KINDS = {
     "runner.stopped": "a runner left",
     "config.changed": "the runner took over a changed configuration",
     "config.refused": "a changed configuration is bad; the last good one stays in force",
-    "repo.added": "a repository joined the fleet",
+    "repo.added": "a repository joined the fleet, or another machine has a clone of it now",
+    "repo.shared": "work on a repository travels through its remote from now on",
 }
 
 

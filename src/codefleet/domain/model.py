@@ -349,6 +349,8 @@ class Runner(Noun):
     seats: tuple[str, ...]
     coder: str | None = None
     waits: str = ""
+    load: float = 0.0
+    memory_free_mb: int = 0
     seen_at: Instant
     version: int = 0
 
@@ -362,18 +364,32 @@ class Agent(Noun):
     state: str
     task: TaskId | None = None
     run: RunId | None = None
+    coder: str | None = None
     since: Instant | None = None
+    load: float = 0.0
+    memory_free_mb: int = 0
     seen_at: Instant
 
 
 class Repo(Noun):
-    """A git repository the fleet works on."""
+    """A git repository the fleet works on.
+
+    `paths` tells where each machine has it. Once it is `shared`, work travels between machines
+    through its remote, and the remote's trunk is the one that counts.
+    """
 
     name: str
     path: str
     trunk: str
     remote: str | None = None
+    paths: dict[str, str] = {}
+    shared: bool = False
     version: int = 0
+
+    @property
+    def trunk_ref(self) -> str:
+        """Where a clone finds the trunk that work starts from and lands on."""
+        return f"refs/remotes/origin/{self.trunk}" if self.shared else f"refs/heads/{self.trunk}"
 
 
 class Lane(Noun):

@@ -11,11 +11,12 @@ from codefleet.domain.errors import FleetError, NotFound, Stale
 from codefleet.domain.events import event
 from codefleet.domain.model import Rest, Task, TaskId
 from codefleet.domain.routing import coder_for
-from codefleet.fleet.core import TRIES, Core
+from codefleet.fleet.core import TRIES
+from codefleet.fleet.repos import Repos
 from codefleet.ports import Write
 
 
-class Accounts(Core):
+class Accounts(Repos):
     async def rests(self) -> Sequence[Rest]:
         """The accounts that rest now; one whose time is over is awake by itself."""
         now = await self.store.now()
@@ -85,7 +86,7 @@ class Accounts(Core):
     async def _settings(self, names: Collection[str]) -> Mapping[str, Config]:
         """The settings of these repos, as far as they can be read here."""
         found: dict[str, Config] = {}
-        for repo in await self.store.repos():
+        for repo in await self.repos():
             if repo.name in names:
                 try:
                     found[repo.name] = load(

@@ -1,6 +1,7 @@
 """Agents: the seats of all runners, and what each does, derived from heartbeats and runs."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
@@ -18,6 +19,8 @@ class Agents(Core):
         pid_started: float,
         seats: int,
         coder: str | None,
+        load: float = 0.0,
+        memory_free_mb: int = 0,
         keep: Sequence[str] = (),
     ) -> Runner:
         """A runner joins with this many seats; `keep` are names of agents it adopts."""
@@ -33,6 +36,8 @@ class Agents(Core):
                 pid_started=pid_started,
                 seats=names,
                 coder=coder,
+                load=load,
+                memory_free_mb=memory_free_mb,
                 seen_at=now,
             )
             await self.store.write(Write(runners=[runner]))
@@ -74,6 +79,11 @@ class Agents(Core):
             for runner in await self.store.runners()
             for name in runner.seats
         ]
+
+    async def crew(self) -> tuple[datetime, Sequence[Agent]]:
+        """Every seat by machine and name, and the moment at which it was looked at."""
+        seats = sorted(await self.agents(), key=lambda it: (it.host, len(it.name), it.name))
+        return await self.store.now(), seats
 
     async def out_of_room(self) -> str:
         """What the machines wait for, when none of them can bear one more agent; else empty."""
@@ -150,6 +160,9 @@ def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agen
         state="offline" if offline else "working" if working else "idle",
         task=run.task if run and working else None,
         run=run.id if run and working else None,
+        coder=run.coder if run and working else runner.coder,
         since=run.started_at if run and working else None,
+        load=runner.load,
+        memory_free_mb=runner.memory_free_mb,
         seen_at=runner.seen_at,
     )

@@ -1,6 +1,7 @@
 """What every verb stands on: the store, the settings, and the way a task is changed."""
 
 import re
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,15 @@ class Core:
         self.store = store
         self.config = config
         self.home = home
+
+    @property
+    def host(self) -> str:
+        """This machine's name in the fleet."""
+        return self.config.host or socket.gethostname()
+
+    def mirror(self, repo: str) -> Path:
+        """Where this machine keeps a shared repo that its user has no clone of."""
+        return self.home / "mirrors" / f"{repo}.git"
 
     @property
     def lease(self) -> timedelta:

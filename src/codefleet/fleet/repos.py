@@ -1,36 +1,101 @@
-"""Repos: the git repositories the fleet works on."""
+"""Repos: the git repositories the fleet works on, and where this machine has them."""
 
+import re
 from collections.abc import Sequence
 
-from codefleet.domain.errors import NotFound
+from codefleet.domain.errors import NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.model import Repo
 from codefleet.fleet.core import Core
 from codefleet.ports import Write
 
+SCP_LIKE = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
+URL = re.compile(r"[a-z+]+://(?:[^@/]*@)?([^/:]*)(?::\d+)?/(.+)")
+SECRET = re.compile(r"(https?://)[^@/]*@")
+
 
 class Repos(Core):
     async def repos(self) -> Sequence[Repo]:
-        return await self.store.repos()
+        """Every repo, with the path that it has or would have on this machine."""
+        return [self._here(repo) for repo in await self.store.repos()]
 
     async def repo(self, name: str) -> Repo:
-        found = next((repo for repo in await self.store.repos() if repo.name == name), None)
+        found = next((repo for repo in await self.repos() if repo.name == name), None)
         if not found:
             raise NotFound(f"no repository {name}", hint="run `fleet init` inside it")
         return found
 
+    def is_elsewhere(self, repo: Repo) -> bool:
+        """Does another machine alone work on it? A store in a file is this machine's alone."""
+        many = self.config.store.startswith("postgres")
+        return many and not repo.shared and bool(repo.paths) and self.host not in repo.paths
+
     async def register(self, path: str, trunk: str, remote: str | None) -> Repo:
-        """Make a repository known by the name of its folder; known ones are left as they are."""
-        known = {repo.name: repo for repo in await self.store.repos()}
+        """Make a repository known by the name of its folder; known ones are left as they are.
+
+        A clone of a known shared repo that this machine does not have yet is that repo.
+        """
+        stored = await self.store.repos()
+        known = {repo.name: self._here(repo) for repo in stored}
         for repo in known.values():
-            if repo.path == path:
+            if repo.path == path and not self.is_elsewhere(repo):
                 return repo
-        repo = Repo(name=_free(path, known), path=path, trunk=trunk, remote=remote)
+        for repo in stored:
+            joins = repo.shared or self.is_elsewhere(repo)
+            if joins and self.host not in repo.paths and same_remote(repo.remote, remote):
+                return await self._found_here(repo, path)
+        repo = Repo(
+            name=_free(path, known),
+            path=path,
+            trunk=trunk,
+            remote=remote and SECRET.sub(r"\1", remote),
+            paths={self.host: path},
+        )
         now = await self.store.now()
         await self.store.write(
             Write(repos=[repo], events=[event("repo.added", now, f"{repo.name} at {path}")])
         )
         return repo
+
+    async def share(self, repo: Repo) -> Repo:
+        """From now on work on this repo travels through its remote, and any machine may join."""
+        if repo.shared:
+            return repo
+        paths = {self.host: repo.path, **repo.paths}
+        shared = repo.evolve(shared=True, paths=paths, version=repo.version + 1)
+        told = event("repo.shared", await self.store.now(), f"{repo.name} through {repo.remote}")
+        await self.store.write(Write(repos=[shared], events=[told]))
+        return shared
+
+    async def _found_here(self, repo: Repo, path: str) -> Repo:
+        """This machine has its own clone of the repo from now on."""
+        if self.is_elsewhere(repo):
+            raise Refused(
+                f"{repo.name} is worked on by {', '.join(sorted(repo.paths))} alone",
+                hint="say `fleet init --share` there first; then work travels through the remote",
+            )
+        paths = {**repo.paths, self.host: path}
+        here = repo.evolve(path=path, paths=paths, version=repo.version + 1)
+        told = event("repo.added", await self.store.now(), f"{repo.name} at {path} on {self.host}")
+        await self.store.write(Write(repos=[here.evolve(path=repo.path)], events=[told]))
+        return here
+
+    def _here(self, repo: Repo) -> Repo:
+        """The repo as this machine has it: a clone of its user's or, when shared, a mirror."""
+        if self.host in repo.paths:
+            return repo.evolve(path=repo.paths[self.host])
+        return repo.evolve(path=str(self.mirror(repo.name))) if repo.shared else repo
+
+
+def same_remote(one: str | None, other: str | None) -> bool:
+    """Do two addresses mean the same repository, whatever the protocol?"""
+    return bool(one and other) and _place(str(one)) == _place(str(other))
+
+
+def _place(address: str) -> tuple[str, str]:
+    found = URL.fullmatch(address) or SCP_LIKE.fullmatch(address)
+    host, path = found.groups() if found else ("", address)
+    return host.lower(), path.strip("/").removesuffix(".git")
 
 
 def _free(path: str, known: dict[str, Repo]) -> str:

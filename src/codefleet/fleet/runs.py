@@ -126,10 +126,16 @@ class Runs(Core):
         return await self.change(run.task, step)
 
     async def bury(self, run: Run, note: str) -> None:
-        """End a run that no longer holds its task: it was cancelled, or the lease was lost."""
+        """End a run that no longer holds its task: it was cancelled, or the lease was lost.
+
+        One that holds it after all gives it back: a task that runs always has a live run.
+        """
         now = await self.store.now()
         current = (await self.store.runs(ids=[run.id]))[0]
-        if current.is_live:
+        task = await self.get(run.task)
+        if current.is_live and task.state is State.RUNNING and task.fence == current.fence:
+            await self.release(current, note)
+        elif current.is_live:
             ended = lifecycle.end(current, Outcome.CANCELLED, now, Reason.CANCELLED, note)
             await self.store.write(Write(runs=[ended], events=[_over(ended, now)]))
 

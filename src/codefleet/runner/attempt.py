@@ -8,13 +8,14 @@ from pathlib import Path
 from codefleet.coders.options import laid_over
 from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
-from codefleet.domain.errors import FleetError, Stale
+from codefleet.domain.errors import FleetError, Stale, Unreachable
 from codefleet.domain.events import event
 from codefleet.domain.model import Evidence, Landing, Reason, Repo, Result, Run, Task, Usage
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Assignment, Coder
 from codefleet.runner import checkpoint, continuing, custody, prompt, staging, verdict
+from codefleet.runner.aftermath import Aftermath
 from codefleet.runner.allowance import Allowance
 from codefleet.runner.briefing import asked_before, brief
 from codefleet.runner.conversation import Conversation
@@ -22,13 +23,11 @@ from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.ending import write_down
-from codefleet.runner.git import Git
 from codefleet.runner.hearing import Heard, hear_the_end
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
 from codefleet.runner.listening import Listener
 from codefleet.runner.notebook import Notebook
-from codefleet.runner.salvage import archive, salvage
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
@@ -73,6 +72,9 @@ class Attempt:
                 await self._drive()
         except Stale:
             await self._wind_down("it no longer holds its task")
+        except Unreachable as away:
+            kept = f"{away.problem}; what was made is kept on {self.run.host}"
+            await self._give_up(verdict.Released(kept))
         except FleetError as trouble:
             await self._give_up(Failed(_reason_of(trouble), f"{trouble.problem}\n{trouble.hint}"))
         except Exception as surprise:
@@ -124,7 +126,7 @@ class Attempt:
             self.kept = await self._start(coder)
         if self.stopping:
             self._ask_to_stop()
-        session = continuing.session(earlier, coder)
+        session = continuing.session(earlier, coder, self.run.host)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
         self.talk = Conversation(
             self.hold, coder, self.kept, self.heard, self.settings_now, self.stop
@@ -147,12 +149,12 @@ class Attempt:
         """A stage of a workflow that needs none: skipped, asked of a human, or settled."""
         match decision:
             case staging.Skipped(note):
-                await insist(lambda: self.fleet.skip(self.run, note))
+                await self.hold.end(lambda run: self.fleet.skip(run, note))
             case staging.Settled(result, takes, lands) if takes or lands:
                 await self._take_on(result, takes)
             case staging.Settled(result):
                 await self.hold.note(result=result)
-                await insist(lambda: self.fleet.complete(self.run, result.summary))
+                await self.hold.end(lambda run: self.fleet.complete(run, result.summary))
             case _:
                 await self._end(decision)
 
@@ -167,6 +169,7 @@ class Attempt:
             await staging.take_over(Path(str(self.run.worktree)), commit, self.run)
         found = await self._inspection().look(self._message(), checked=True)
         await self.hold.note(evidence=found, result=corrected(result, found))
+        await self._send(found)
         await self._deliver(Delivered(no_changes=True), found)
 
     async def _route(self) -> None:
@@ -220,7 +223,7 @@ class Attempt:
     async def _silence_predecessor(self) -> None:
         """An agent whose runner froze past its lease may still work: never two in one folder."""
         for run in await self.fleet.store.runs(tasks=[self.task.id]):
-            if run.number == self.run.number - 1 and run.host == self.run.host:
+            if run.number < self.run.number and run.host == self.run.host:
                 kept = await custody.adopt(self.places.run(run))
                 if kept:
                     kept.kill()
@@ -232,9 +235,9 @@ class Attempt:
         self.task = await staging.told(self.fleet, self.task)
         known = (self.task, self.run, self.repo, self.settings, self.conflicts)
         story = await brief(self.fleet, *known)
-        session = continuing.session(story.earlier, coder)
+        session = continuing.session(story.earlier, coder, self.run.host)
         story = story._replace(
-            checkpoint=await continuing.left(story.earlier, coder, self.places),
+            checkpoint=await continuing.left(story.earlier, coder, self.places, self.run.host),
             notes=await self.notebook.open(story.earlier, await asked_before(self.fleet, self.run)),
             resumed=session if coder.abilities.remembers else None,
         )
@@ -296,6 +299,7 @@ class Attempt:
         found = await self._inspection().look(self._message(), checked=delivered)
         result = corrected(result, found) if result else None
         await self.hold.note(evidence=found, result=result, said=self.heard.said[-4000:])
+        await self._send(found)
         if isinstance(ended, Delivered):
             if over := self.allowance.overrun():
                 await self.hold.tell("run.warned", over)
@@ -309,6 +313,14 @@ class Attempt:
     def _inspection(self) -> Inspection:
         return Inspection(self.hold, self.place, self.task, self.settings, self.folder)
 
+    async def _send(self, found: Evidence) -> None:
+        """Let the other machines have the work, before anybody hears that it is done."""
+        if self.place.travel and await self.place.is_ahead(found):
+            branch = str(self.run.branch)
+            await self.place.travel.depart(
+                self.hold, branch, found.tip, lambda: bool(self.stopping)
+            )
+
     def _last_of_stderr(self) -> str:
         try:
             return (self.folder / "stderr.log").read_bytes()[-STDERR_TAIL:].decode(errors="replace")
@@ -320,15 +332,16 @@ class Attempt:
         if wrong:
             await self._end(wrong)
         elif not found.changes and not (self.task.stage and await self.place.is_ahead(found)):
-            await insist(lambda: self.fleet.complete(self.run, "finished without changes"))
+            await self.hold.end(lambda run: self.fleet.complete(run, "finished without changes"))
             await self._leave()
         elif (landing := staging.landing(self.task, self.settings.landing)) is Landing.BRANCH:
-            await insist(lambda: self.fleet.complete(self.run, f"on branch {self.run.branch}"))
+            where = f"on branch {self.run.branch}"
+            await self.hold.end(lambda run: self.fleet.complete(run, where))
             await self._leave()
         else:
             approved = landing is Landing.QUEUE
             await self._leave()
-            await insist(lambda: self.fleet.submit(self.run, approved=approved))
+            await self.hold.end(lambda run: self.fleet.submit(run, approved=approved))
 
     async def _end(self, ended: verdict.Verdict) -> None:
         task = await write_down(ended, self.hold, self.settings, await self._earlier())
@@ -340,39 +353,23 @@ class Attempt:
         if self.run.worktree:
             await self.place.leave(Path(self.run.worktree))
 
-    async def _give_up(self, failed: Failed) -> None:
+    async def _give_up(self, ended: Failed | verdict.Released) -> None:
         """Something of ours went wrong: stop the agent, save what there is, tell the store."""
         await self._silence()
         try:
             await self.notebook.close()
-            note = failed.note + await self._save_what_there_is()
-            await self._end(Failed(failed.reason, note))
+            note = ended.note + await self._aftermath().save()
+            await self._end(ended._replace(note=note))
         except Stale:
             await self._wind_down("it no longer holds its task")
         except FleetError as trouble:
             self._record(trouble)
 
-    async def _save_what_there_is(self) -> str:
-        """Save the work even of a broken worktree; what cannot be saved is told, and left there."""
-        worktree = Path(self.run.worktree) if self.run.worktree else None
-        if worktree is None or not worktree.is_dir():
-            return ""
-        try:
-            await Git(Path(self.repo.path)).run("worktree", "repair", str(worktree))
-            await salvage(worktree, self._message())
-        except FleetError as trouble:
-            return f"\nits edits are still in {worktree}: {trouble.problem}"
-        return ""
-
     async def _wind_down(self, why: str) -> None:
         """The task belongs to somebody else now: stop, archive the work, and say no more."""
         await self._silence()
         await self.notebook.close_for(self.run)
-        worktree = Path(self.run.worktree) if self.run.worktree else None
-        if worktree and worktree.is_dir() and not await self.place.taken_by_another(self.run):
-            await salvage(worktree, self._message())
-            await archive(Path(self.repo.path), self.run.id, await self.place.tip(worktree))
-            await self._leave()
+        await self._aftermath().archive()
         await insist(lambda: self.fleet.bury(self.run, why))
 
     async def _silence(self) -> None:
@@ -382,6 +379,9 @@ class Attempt:
             exit = await self.kept.ended()
             if exit.lost:
                 custody.sweep(self.run.id)
+
+    def _aftermath(self) -> Aftermath:
+        return Aftermath(self.place, self.repo, self.run, self._message())
 
     def _message(self) -> str:
         return f"{self.task.title}\n\nFleet-Task: {self.task.id}\nFleet-Run: {self.run.id}"

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -78,19 +77,19 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
 async def dead_runners(fleet: Fleet) -> set[str]:
     """The runners that are known to have ended, as far as one can tell from here."""
     oldest = await fleet.store.now() - fleet.lease
-    return {r.id for r in await fleet.store.runners() if not _is_alive(r, oldest)}
+    return {r.id for r in await fleet.store.runners() if not _is_alive(r, fleet.host, oldest)}
 
 
-def _is_alive(runner: Runner, oldest: datetime) -> bool:
+def _is_alive(runner: Runner, here: str, oldest: datetime) -> bool:
     """On this machine the process itself tells; of another, only the heartbeat is seen."""
-    if runner.host == socket.gethostname():
+    if runner.host == here:
         return Process(runner.pid, int(runner.pid_started)).is_alive
     return runner.seen_at >= oldest
 
 
 async def _end_agents(desk: Desk) -> AsyncIterator[Told]:
     """End what a killed runner left at work here; each agent has its time to end by itself."""
-    here = socket.gethostname()
+    here = desk.fleet.host
     live = [run for run in await desk.fleet.store.runs(live=True) if run.host == here]
     working: dict[RunId, Kept] = {}
     for run in live:
@@ -109,7 +108,7 @@ async def _put_away(repo: Repo, branch: str) -> Told:
     """Archive a branch and delete it; one that git will not delete is archived and stays."""
     folder = Path(repo.path)
     try:
-        kept = await drop_branch(folder, branch, repo.trunk, branch)
+        kept = await drop_branch(folder, branch, repo.trunk_ref, branch)
     except Workspace as trouble:
         tip = await Git(folder)("rev-parse", f"refs/heads/{branch}^{{commit}}")
         kept = await archive(folder, branch, tip)
@@ -144,7 +143,7 @@ async def _branches(
             continue
         try:
             folder = Path(repo.path)
-            kept = None if dry_run else await drop_branch(folder, branch, repo.trunk, task.id)
+            kept = None if dry_run else await drop_branch(folder, branch, repo.trunk_ref, task.id)
             yield Told(f"branch {branch}" + (f", kept as {kept}" if kept else ""))
         except Workspace as trouble:
             yield _stays(f"branch {branch}", trouble.problem)

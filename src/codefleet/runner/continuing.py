@@ -8,10 +8,15 @@ from codefleet.runner import checkpoint
 from codefleet.runner.places import Places
 
 
-def session(earlier: Sequence[Run], coder: Coder) -> str | None:
-    """The session to go on with: the last run's, when it was interrupted and did not fail."""
+def session(earlier: Sequence[Run], coder: Coder, host: str) -> str | None:
+    """The session to go on with: the last run's, when it was interrupted and did not fail.
+
+    Programs keep their sessions in files of the machine that they ran on.
+    """
     last = _last(earlier)
     if not last or last.coder != coder.name or last.reason is Reason.CONTEXT_FULL:
+        return None
+    if last.host != host:
         return None
     can = coder.abilities
     interrupted = last.outcome in (Outcome.ASKED, Outcome.RELEASED)
@@ -20,12 +25,14 @@ def session(earlier: Sequence[Run], coder: Coder) -> str | None:
     return last.session if goes_on else None
 
 
-async def left(earlier: Sequence[Run], coder: Coder, places: Places) -> str:
+async def left(earlier: Sequence[Run], coder: Coder, places: Places, host: str) -> str:
     """What the last run left for one that cannot go on in its session."""
     last = _last(earlier)
-    if not last or last.outcome is not Outcome.RELEASED or session(earlier, coder):
+    if not last or last.outcome is not Outcome.RELEASED or session(earlier, coder, host):
         return ""
-    return await checkpoint.read(places.run(last))
+    changes = last.evidence.changes if last.evidence else ()
+    known = checkpoint.Known(last.note, last.said, changes=changes)  # of a run on another machine
+    return await checkpoint.read(places.run(last)) or checkpoint.compose(known)
 
 
 def _last(earlier: Sequence[Run]) -> Run | None:

@@ -12,6 +12,8 @@ from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.ports import Write
 from codefleet.runner.places import Places
+from codefleet.runner.remote import Remote
+from codefleet.runner.roads import Roads
 from codefleet.runner.tail import Beat
 
 
@@ -22,6 +24,7 @@ class Desk:
         self.fleet = fleet
         self.places = Places(fleet.home)
         self.beat = Beat()
+        self.roads = Roads()
         self._flags = flags or {}
         self._live: dict[str, Live] = {}
         self._house = self._watch(None)
@@ -34,7 +37,20 @@ class Desk:
     async def repos(self) -> Sequence[Repo]:
         """Every repo of the fleet that is on this machine."""
         known = [repo for repo in await self.fleet.repos() if Path(repo.path).is_dir()]
-        return [await self.repo(repo.name) for repo in known]
+        return [await self.repo(it.name) for it in known if not self.fleet.is_elsewhere(it)]
+
+    async def out_of_reach(self) -> set[str]:
+        """The repos that this machine cannot work on now, though another may."""
+        return {repo.name for repo in await self.fleet.repos() if not self._reaches(repo)}
+
+    def remote(self, repo: Repo) -> Remote | None:
+        """The remote through which work on this repo travels, if it is shared."""
+        return Remote(repo, self.places.remote_lock(repo.name)) if repo.shared else None
+
+    def _reaches(self, repo: Repo) -> bool:
+        if not repo.shared:
+            return not self.fleet.is_elsewhere(repo)
+        return Path(repo.path).is_dir() and not self.roads.is_closed(repo.name)
 
     def settings(self, repo: Repo) -> Config:
         """The settings in force for this repo."""

@@ -18,22 +18,22 @@ async def write_down(
     ended: verdict.Verdict, hold: Hold, settings: Config, earlier: Sequence[Run]
 ) -> Task | None:
     """End the run so; returns its task as it is then, unless the run delivered something."""
-    fleet, run = hold.fleet, hold.run
+    fleet = hold.fleet
     match redacted(ended, hold.secrets):
         case verdict.Failed() as bad:
-            return await insist(lambda: fleet.fail(run, bad.reason, bad.note, settings))
+            return await hold.end(lambda run: fleet.fail(run, bad.reason, bad.note, settings))
         case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
             until = _rest_after_limit(await fleet.store.now(), earlier)
-            return await insist(lambda: fleet.release(run, note, until=until, reason=reason))
+            return await hold.end(lambda run: fleet.release(run, note, until=until, reason=reason))
         case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
             refused = rests.Refused(reason, note, until)
-            rest = await rests.after(refused, run, settings, fleet)
+            rest = await rests.after(refused, hold.run, settings, fleet)
             await insist(lambda: fleet.rest(rest))
-            return await insist(lambda: fleet.release(run, note, reason=reason))
+            return await hold.end(lambda run: fleet.release(run, note, reason=reason))
         case verdict.Released(note, until, reason):
-            return await insist(lambda: fleet.release(run, note, until=until, reason=reason))
+            return await hold.end(lambda run: fleet.release(run, note, until=until, reason=reason))
         case verdict.Asked(asks):
-            return await insist(lambda: fleet.ask(run, asks))
+            return await hold.end(lambda run: fleet.ask(run, asks))
     return None
 
 

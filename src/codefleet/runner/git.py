@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -37,10 +38,12 @@ class Git:
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
         holds: Sequence[int] = (),
+        within_s: float | None = None,
     ) -> Done:
         """Run git and tell how it ended; a negative code is the signal that killed it.
 
-        `holds` are open files that git keeps open too: a lock on one lasts until git is gone.
+        `holds` are open files that git keeps open too: a lock on one lasts until git is gone. One
+        that takes longer than `within_s` is killed.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -54,9 +57,14 @@ class Git:
             )
         except FileNotFoundError as missing:
             raise _missing(self.folder) from missing
-        out, err = await process.communicate(
-            stdin.encode(errors="surrogateescape") if stdin is not None else None
-        )
+        words = stdin.encode(errors="surrogateescape") if stdin is not None else None
+        try:
+            async with asyncio.timeout(within_s):
+                out, err = await process.communicate(words)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            return Done(-signal.SIGKILL, "", f"fatal: no answer within {within_s:.0f} s")
         assert process.returncode is not None
         return Done(
             process.returncode,

@@ -54,6 +54,11 @@ class Hold:
                 self.lost.set()
                 raise
 
+    async def end(self, write: Callable[[Run], Awaitable[T]]) -> T:
+        """End the run by this write; no renewal of the lease comes in between."""
+        async with self._one_at_a_time:
+            return await insist(lambda: write(self.run))
+
     def remember(self, **changes: Any) -> None:
         """Know something that can wait until the next note to be written down."""
         self.run = self.run.evolve(**changes)

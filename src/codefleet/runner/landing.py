@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 
 from codefleet.config import Config
-from codefleet.domain.errors import FleetError, Stale, StoreTrouble
-from codefleet.domain.model import Check, Evidence, Lane, Reason, Repo, RunnerId, Task
+from codefleet.domain.errors import FleetError, IllegalMove, Stale, StoreTrouble, Workspace
+from codefleet.domain.model import Check, Evidence, Lane, Reason, Repo, RunnerId, State, Task
 from codefleet.fleet import Fleet
 from codefleet.runner import custody, evidence, trunk
 from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git
-from codefleet.runner.salvage import drop_branch
+from codefleet.runner.remote import Remote
+from codefleet.runner.salvage import commit_at, drop_branch
 from codefleet.runner.seed import sow
 
 
@@ -30,7 +31,8 @@ class Landing:
 
     async def turn(self, dead: Collection[str]) -> None:
         """Start the lane of every repo that has something to land and is not at it already."""
-        for name in {task.repo for task in await self.fleet.landable()} - set(self._busy):
+        waiting = {task.repo for task in await self.fleet.landable()} - set(self._busy)
+        for name in waiting - await self.desk.out_of_reach():
             work = asyncio.create_task(self._work(name, dead))
             self._busy[name] = work
             work.add_done_callback(partial(self._done, name))
@@ -69,7 +71,7 @@ class Landing:
         match found:
             case trunk.Landed(commit):
                 await self._tidy(task, repo)  # first, so that a crash in between leaves no branch
-                await self.fleet.landed(task.id, commit)
+                await self._write_down(task, commit)
             case trunk.Conflicts(paths):
                 note = f"it conflicts with {repo.trunk} in {', '.join(paths[:10])}"
                 await self.fleet.bounce(
@@ -83,11 +85,20 @@ class Landing:
                 return False
         return True
 
+    async def _write_down(self, task: Task, commit: str) -> None:
+        """The trunk has it; a lane that took over from a frozen one may have said so already."""
+        try:
+            await self.fleet.landed(task.id, commit)
+        except IllegalMove:
+            if (await self.fleet.get(task.id)).state is not State.COMPLETED:
+                raise
+
     async def _try(self, grip: "Grip", repo: Repo, settings: Config) -> trunk.Result:
         places, task = self.desk.places, grip.task
         run = (await self.fleet.store.runs(tasks=[task.id]))[-1]
         commands = (*settings.checks, *task.checks)
         folder = places.run(run) / "evidence"
+        remote = self.desk.remote(repo)
 
         async def checks(worktree: Path) -> Check | None:
             await sow(Path(repo.path), worktree)
@@ -97,18 +108,20 @@ class Landing:
                     return failed
             return None
 
-        return await trunk.land(
-            Path(repo.path),
-            repo.trunk,
-            await self._tip(task, repo, run.evidence.tip if run.evidence else None),
-            message=f"{task.title}\n\nFleet-Task: {task.id}\nFleet-Run: {run.id}",
-            workspace=places.lane(repo.name),
-            journal=places.journal(repo.name),
-            checks=checks if commands else None,
-            tested_tree=_proved(run.evidence, commands),
-            keep=settings.keep,
-            last_look=grip.tightened,
-        )
+        with self.desk.roads.watched(repo.name):
+            return await trunk.land(
+                Path(repo.path),
+                repo.trunk,
+                await self._tip(task, repo, run.evidence.tip if run.evidence else None, remote),
+                message=f"{task.title}\n\nFleet-Task: {task.id}\nFleet-Run: {run.id}",
+                workspace=places.lane(repo.name),
+                journal=places.journal(repo.name),
+                checks=checks if commands else None,
+                tested_tree=_proved(run.evidence, commands),
+                remote=remote,
+                keep=settings.keep,
+                last_look=grip.tightened,
+            )
 
     async def _check(
         self, command: str, worktree: Path, settings: Config, log: Path
@@ -123,17 +136,27 @@ class Landing:
         )
         return None if done.passed else done
 
-    async def _tip(self, task: Task, repo: Repo, seen: str | None) -> str:
+    async def _tip(self, task: Task, repo: Repo, seen: str | None, remote: Remote | None) -> str:
         """The branch as it stands now: a human may have mended it during the review."""
         git = Git(Path(repo.path))
-        found = await git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{task.branch}")
-        return found.out.strip() or str(seen)
+        if remote is None:
+            return await commit_at(git, f"refs/heads/{task.branch}") or str(seen)
+        await remote.fetch(str(task.branch))
+        tip = await remote.tip(str(task.branch)) or await commit_at(git, str(seen))
+        if tip is None:
+            raise Workspace(
+                f"the remote of {repo.name} has no branch {task.branch}",
+                hint=f"push it again, or `fleet reject {task.id} WHY`",
+            )
+        return tip
 
     async def _tidy(self, task: Task, repo: Repo) -> None:
         """The branch is on the trunk, so it may go; a failure here harms nothing."""
         if task.branch:
             try:
-                await drop_branch(Path(repo.path), task.branch, repo.trunk, task.id)
+                if remote := self.desk.remote(repo):
+                    await remote.drop(task.branch)
+                await drop_branch(Path(repo.path), task.branch, repo.trunk_ref, task.id)
             except FleetError:
                 return
 

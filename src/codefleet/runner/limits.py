@@ -1,5 +1,6 @@
 """What this machine, or the container around us, has left for more agents."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,11 @@ PROCESSES = (Limit("pids.max", "pids.current"), Limit("pids/pids.max", "pids/pid
 def memory_left(root: Path = CGROUP) -> float:
     """Bytes of memory that new processes may take."""
     return min([psutil.virtual_memory().available, *(_left(root, each) for each in MEMORY)])
+
+
+def load() -> float:
+    """How many processes wanted to run in the last minute, for each processor."""
+    return round(os.getloadavg()[0] / len(os.sched_getaffinity(0)), 2)
 
 
 def processes_left(root: Path = CGROUP) -> float:

@@ -2,23 +2,24 @@
 
 import asyncio
 import os
-import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from codefleet.domain.errors import FleetError, Stale, StoreTrouble
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Run, Runner, State, Task
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery
-from codefleet.runner import rests
+from codefleet.runner import caps, limits, rests
 from codefleet.runner.admission import Admission
 from codefleet.runner.attempt import Attempt
 from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Process
 from codefleet.runner.desk import Desk
+from codefleet.runner.homecoming import come_home
 from codefleet.runner.landing import Landing
 from codefleet.runner.patrol import patrol
 from codefleet.runner.permission import deny_unanswered
@@ -44,13 +45,17 @@ class Loop:
         desk: Desk,
         *,
         agents: int | None = None,
+        least: int | None = None,
         coder: str | None = None,
         until_idle: bool = False,
     ) -> None:
-        """Without `agents`, the settings say how many, also while the runner works."""
+        """Without `agents`, the settings say how many, also while the runner works.
+
+        With `least`, there are only as many seats between it and `agents` as the queue can use.
+        """
         self.desk, self.fleet = desk, desk.fleet
-        self._wanted, self.coder, self.until_idle = agents, coder, until_idle
-        self.host = socket.gethostname()
+        self._wanted, self._least, self.coder, self.until_idle = agents, least, coder, until_idle
+        self.host = desk.fleet.host
         self.me: Runner | None = None
         self._attempts: dict[str, Attempt] = {}
         self._driving: dict[str, asyncio.Task[None]] = {}
@@ -73,6 +78,8 @@ class Loop:
     async def run(self) -> None:
         """Work until stopped, or with `until_idle` until there is nothing left to do."""
         self._seen = await self.fleet.store.last_seq()
+        with suppress(FleetError):  # it can be done by the next runner as well
+            await come_home(self.desk)
         self.me = await self._join()
         self.landing = Landing(self.desk, self.me.id, self._wake.set)
         beside = [asyncio.create_task(work) for work in (self._beat(), self._patrol())]
@@ -108,20 +115,32 @@ class Loop:
         await self._fill()
 
     async def _seat(self) -> None:
-        """Have as many seats as the settings say now; a seat that goes first finishes its run."""
+        """Have as many seats as there should be now; a seat that goes first finishes its run."""
         assert self.me
         names = [*self._attempts, *(seat for seat in self.me.seats if seat not in self._attempts)]
-        if len(self.me.seats) != max(self.agents, len(self._attempts)):
+        wanted = await self._seats_wanted()
+        if len(self.me.seats) != max(wanted, len(self._attempts)):
             async with self._one_at_a_time:
-                self.me = await self.fleet.reseat(self.me, names[: self.agents], self.agents)
+                self.me = await self.fleet.reseat(self.me, names[:wanted], wanted)
+
+    async def _seats_wanted(self) -> int:
+        """All of them or, where the queue decides, one for each task at work or ready."""
+        if self._least is None:
+            return self.agents
+        ready = len(await self.fleet.list(TaskQuery(ready=True, limit=self.agents)))
+        now = await self.fleet.store.now()
+        lost = sum(run.lease_until <= now for run in await self.fleet.store.runs(live=True))
+        return max(self._least, min(self.agents, len(self._attempts) + ready + lost))
 
     async def _fill(self) -> None:
         """Give every free seat the most urgent task that may start."""
         assert self.me
         await self.fleet.warn_of_the_day()
         free = [name for name in self.me.seats if name not in self._attempts][: self._room()]
-        free = free[: await self._admitted(len(free))]
-        repos = await self._solvent()
+        admitted = await self._admitted(len(free))
+        room = await caps.room(self.fleet, admitted)
+        free = free[: room.seats]
+        repos = await self._open_repos(room.repos)
         if free and repos is not None and not self._stopping:
             seats = [Seat(name, self.me.id, self.host, self.default) for name in free]
             resting = await self.fleet.rests()
@@ -129,17 +148,28 @@ class Loop:
             want = Want(
                 coders=(self.coder,) if self.coder else (),
                 repos=repos,
-                resting=await rests.skipped(self.desk, self.default, resting),
+                resting=(
+                    *await rests.skipped(self.desk, self.default, resting),
+                    *await rests.full(self.desk, self.default, room.coders),
+                ),
             )
-            for claim in await self.fleet.claim(seats, want):
+            claims = await self.fleet.claim(seats, want)
+            for claim in claims:
                 await self._drive(claim.task, claim.run)
+            if claims and room.seats < admitted:
+                self._wake.set()  # under caps one at a time
 
-    async def _solvent(self) -> tuple[str, ...] | None:
-        """The repos to which the day's budgets leave something: empty for all, None for none."""
-        spent_up = await self.fleet.spent_up()
-        if not spent_up:
+    async def _open_repos(self, full: Collection[str]) -> tuple[str, ...] | None:
+        """The repos in reach to which the day's budgets and the caps leave something.
+
+        Empty means all, None means none.
+        """
+        repos = await self.fleet.repos()
+        self.desk.roads.make_mirrors(repos, self._wake.set)
+        closed = {*full, *await self.fleet.spent_up(), *await self.desk.out_of_reach()}
+        if not closed:
             return ()
-        return tuple(it.name for it in await self.fleet.repos() if it.name not in spent_up) or None
+        return tuple(repo.name for repo in repos if repo.name not in closed) or None
 
     async def _admitted(self, free: int) -> int:
         """How many seats this machine lets us fill; what it lacks is told to all."""
@@ -154,7 +184,7 @@ class Loop:
     async def _show_life(self) -> None:
         async with self._one_at_a_time:
             assert self.me
-            self.me = await self.fleet.beat(self.me.evolve(waits=self._waits))
+            self.me = await self.fleet.beat(self.me.evolve(waits=self._waits, **_strain()))
 
     def _room(self) -> int:
         return max(0, self.agents - len(self._attempts))
@@ -199,8 +229,9 @@ class Loop:
             host=self.host,
             pid=me.pid,
             pid_started=me.started,
-            seats=self.agents,
+            seats=self.agents if self._least is None else self._least,
             coder=self.coder,
+            **_strain(),
             keep=[run.agent for run in orphans],
         )
 
@@ -289,9 +320,16 @@ class Loop:
         counts = await self.fleet.store.counts()
         if counts.get(State.RUNNING) or await self.fleet.store.next_start():
             return False
-        if await rests.hold_up(self.desk, self.default):
+        if await rests.hold_up(self.desk, self.default) or await self._waits_for_a_remote():
             return False
         return all(task.note for task in await self.fleet.landable())
+
+    async def _waits_for_a_remote(self) -> bool:
+        """Is a task ready whose repo is being copied, or whose remote does not answer?"""
+        away = await self.desk.out_of_reach()
+        coming = {repo.name for repo in await self.fleet.repos() if repo.shared} & away
+        ready = await self.fleet.list(TaskQuery(ready=True)) if coming else ()
+        return any(task.repo in coming for task in ready)
 
     async def _beat(self) -> None:
         assert self.me
@@ -312,12 +350,18 @@ class Loop:
         self.stop()
         await asyncio.gather(*self._driving.values(), return_exceptions=True)
         await self.landing.finish()
+        await self.desk.roads.leave()
         with suppress(FleetError):  # a repository that went away keeps nobody from leaving
             await trim(self.desk)
         for work in beside:
             work.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
         await self.fleet.leave(self.me)
+
+
+def _strain() -> dict[str, Any]:
+    """How hard this machine works, for all to see."""
+    return {"load": limits.load(), "memory_free_mb": int(limits.memory_left()) >> 20}
 
 
 def _seconds_until(moment: datetime | None, now: datetime) -> float:

@@ -26,6 +26,10 @@ class Places:
         """What the lane is about to do to a checked-out trunk, for whoever comes after a crash."""
         return self.home / "lanes" / f"{repo}.journal.json"
 
+    def remote_lock(self, repo: str) -> Path:
+        """Held while this machine talks to the repo's remote."""
+        return self.home / "locks" / f"{repo}.remote.lock"
+
     def lock(self, repo: str) -> Path:
         return self.home / "locks" / f"{repo}.lock"
 

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from codefleet.domain.errors import Invalid, NotFound
+from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
+from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git
-from codefleet.runner.salvage import commit_at
+from codefleet.runner.remote import Remote
+from codefleet.runner.salvage import commit_at, is_ancestor
 
 
 async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
@@ -17,7 +19,7 @@ async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
         raise Invalid(
             f"{root} has no commit yet", hint='make one first: git commit --allow-empty -m "Begin"'
         )
-    remote = (await git.run("remote", "get-url", "origin")).out.strip() or None
+    remote = await _remote(git)
     return await fleet.register(str(root), await _trunk(git, trunk), remote)
 
 
@@ -25,6 +27,37 @@ async def refuse_unknown(repo: Repo, base: str) -> None:
     """Refuse a ref that names no commit here, before it costs a run."""
     if await commit_at(Git(Path(repo.path)), base) is None:
         raise Invalid(f"there is no commit {base!r} in {repo.path}", hint="see `git branch --all`")
+
+
+async def share(desk: Desk, name: str) -> Repo:
+    """Let work on this repo travel through its remote, once the remote has all that is here."""
+    repo = await desk.repo(name)
+    if not repo.remote:
+        raise Invalid(
+            f"{repo.name} has no remote that others could reach",
+            hint="add one, push to it, and say `fleet init --share` again: git remote add origin",
+        )
+    remote = Remote(repo, desk.places.remote_lock(repo.name))
+    await remote.fetch()
+    git = Git(Path(repo.path))
+    ours, theirs = f"refs/heads/{repo.trunk}", str(await remote.tip(repo.trunk))
+    if not await is_ancestor(git, ours, theirs):
+        raise Refused(
+            f"{repo.trunk} has commits that its remote does not have",
+            hint=f"push them first: git push origin {repo.trunk}",
+        )
+    listed = await git("for-each-ref", "--format=%(refname:short)", "refs/heads/fleet/")
+    for branch in listed.splitlines():
+        await remote.fetch(branch)
+        await remote.send_branch(branch, str(await commit_at(git, f"refs/heads/{branch}")))
+    return await desk.fleet.share(await desk.fleet.repo(name))
+
+
+async def _remote(git: Git) -> str | None:
+    """The address of `origin`; a path is told in full, because others stand elsewhere."""
+    found = (await git.run("remote", "get-url", "origin")).out.strip()
+    path = git.folder / found
+    return str(path.resolve()) if found and path.is_dir() else found or None
 
 
 async def find(path: Path) -> Path:

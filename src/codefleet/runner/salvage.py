@@ -77,7 +77,7 @@ async def bring_home(worktree: Path, branch: str) -> bool:
     if (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip() == ref:
         return True
     tip, head = await commit_at(git, ref), await commit_at(git, "HEAD")
-    if tip is None or head is None or not await _is_ancestor(git, tip, head):
+    if tip is None or head is None or not await is_ancestor(git, tip, head):
         return False
     await set_branch(git, ref, "-m", "fleet: bring home", ref, head, tip)
     await git("symbolic-ref", "-m", "fleet: bring home", "HEAD", ref)
@@ -129,7 +129,7 @@ async def drop_branch(repo: Path, branch: str, trunk: str, name: str) -> str | N
         raise Workspace(f"{branch} is checked out in a worktree", hint="git worktree list")
     kept = None
     while tip := await commit_at(git, ref):
-        if not await _is_ancestor(git, tip, trunk):
+        if not await is_ancestor(git, tip, trunk):
             kept = await archive(repo, name, tip)
         try:
             await set_branch(git, ref, "-d", ref, tip)
@@ -165,8 +165,10 @@ async def identity(git: Git) -> Mapping[str, str]:
 
 
 def git_dir(worktree: Path) -> Path:
-    """The git folder of a checkout or worktree, without asking git."""
+    """The git folder of a checkout or worktree, without asking git; a mirror is its own."""
     link = worktree / ".git"
+    if not link.exists() and (worktree / "HEAD").is_file():
+        return worktree.resolve()
     try:
         target = link.read_text().removeprefix("gitdir:").strip() if link.is_file() else ".git"
     except OSError as trouble:
@@ -263,5 +265,6 @@ async def commit_at(git: Git, ref: str) -> str | None:
     return found.out.strip() if found.code == 0 else None
 
 
-async def _is_ancestor(git: Git, commit: str, of: str) -> bool:
+async def is_ancestor(git: Git, commit: str, of: str) -> bool:
+    """Does the second commit contain the first?"""
     return (await git.run("merge-base", "--is-ancestor", commit, of)).code == 0

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
-from codefleet.runner import branch, checkout
 from codefleet.runner.git import Git, failed
+from codefleet.runner.ground import Ground, OwnBranch, SharedTrunk
+from codefleet.runner.remote import Remote
 from codefleet.runner.salvage import identity
 
 TRIES = 5
@@ -61,19 +62,21 @@ async def land(
     journal: Path,
     checks: Checks | None,
     tested_tree: str | None,
+    remote: Remote | None = None,
     keep: Sequence[str] = (),
     last_look: Callable[[], Awaitable[bool]] = _nothing_changed,
 ) -> Result:
     """Merge `tip` into the trunk, once, whatever is killed on the way.
+
+    With a `remote`, the trunk is the one there.
 
     A landing is always a merge commit with the tip itself as its second parent. So whether a tip
     has landed is a fact of git: it is an ancestor of the trunk. A landing that was done but never
     written down is found so, and not done twice.
     """
     proved = {tested_tree}
-    landing = _Landing(
-        repo, trunk, tip, message, workspace, journal, checks, proved, keep, last_look
-    )
+    ground = SharedTrunk(remote) if remote else OwnBranch(repo, trunk, journal)
+    landing = _Landing(repo, ground, tip, message, workspace, checks, proved, keep, last_look)
     trouble: Workspace | None = None
     for _ in range(TRIES):
         try:
@@ -89,11 +92,10 @@ async def land(
 @dataclass(frozen=True)
 class _Landing:
     repo: Path
-    trunk: str
+    ground: Ground
     tip: str
     message: str
     workspace: Path
-    journal: Path
     checks: Checks | None
     proved: set[str | None]
     keep: Sequence[str]
@@ -105,16 +107,15 @@ class _Landing:
 
     async def attempt(self) -> Result | None:
         """One try from the facts as they are now; None when the trunk moved meanwhile."""
-        if why := await checkout.recover(self.journal):
+        if why := await self.ground.ready():
             return Waits(why)
-        old = await branch.head(self.git, self.trunk)
+        old = await self.ground.head()
         if landed := await self._landed_in(old):
             return landed
         merged = await self._merge(old)
         if isinstance(merged, Conflicts):
             return merged
-        place = await checkout.where(self.repo, self.trunk)
-        if place and (why := await checkout.in_the_way(place, old, merged)):
+        if why := await self.ground.in_the_way(old, merged):
             return Waits(why)
         commit = await self._commit(old, merged)
         if red := await self._prove(commit, merged):
@@ -175,12 +176,8 @@ class _Landing:
         return there.code == 0 and (await git.run("clean", "--quiet", "-ffdx", *kept)).code == 0
 
     async def _move(self, old: str, commit: str) -> Result | None:
-        place = await checkout.where(self.repo, self.trunk)
-        if place:
-            why = await checkout.forward(place, self.trunk, old, commit, self.journal)
-        else:
-            why = await checkout.move_branch(self.repo, self.trunk, old, commit, self.journal)
+        why = await self.ground.move(old, commit)
         if why is None:
             return Landed(commit)
-        moved = await branch.head(self.git, self.trunk) != old
+        moved = await self.ground.head() != old
         return None if moved else Waits(why)

@@ -15,9 +15,11 @@ from codefleet.runner.git import Git, failed
 from codefleet.runner.heritage import Handed
 from codefleet.runner.journal import opened
 from codefleet.runner.salvage import commit_at, identity, salvage
+from codefleet.runner.travel import Travel
 from codefleet.runner.verdict import Failed, Released
 from codefleet.runner.worktree import Pool, branch_name
 
+PLAIN_NAME = re.compile(r"[\w./-]+")
 TASK_OF_BRANCH = re.compile(r"fleet/([a-z0-9]+)-")
 
 
@@ -34,11 +36,13 @@ class Workplace:
     def __init__(self, desk: Desk, repo: Repo) -> None:
         self.fleet = desk.fleet
         self.repo = Path(repo.path)
-        self.trunk = repo.trunk
+        self.trunk = repo.trunk_ref
         self.settings = desk.settings(repo)
         places = desk.places
         self._journal = places.journal(repo.name)
         self.pool = Pool(self.repo, places.worktrees(repo.name), places.lock(repo.name))
+        remote = desk.remote(repo)
+        self.travel = Travel(remote, self.pool, desk.roads) if remote else None
         self._before: Mapping[str, str] | None = None
         self._began_at: str | None = None
         self._collides_with: str | None = None
@@ -46,10 +50,13 @@ class Workplace:
     async def prepare(self, task: Task, run: Run) -> Ready:
         """A worktree on the task's branch: fresh, or as the last run left it plus the trunk."""
         branch = task.branch or branch_name(task.id, task.title)
-        trunk = await Git(self.repo)("rev-parse", f"refs/heads/{self.trunk}^{{commit}}")
+        if self.travel:
+            await self.travel.arrive(branch, *await self._others(task))
+        trunk = await Git(self.repo)("rev-parse", f"{self.trunk}^{{commit}}")
         self._began_at = trunk
+        start = await self._start(task.base) if task.base else trunk
         path = await self.pool.take(
-            branch, task.base or trunk, in_use=self.in_use, keep=self.settings.keep, seed=self.repo
+            branch, start, in_use=self.in_use, keep=self.settings.keep, seed=self.repo
         )
         base, conflicts = await self._bring_together(path, task, trunk)
         self._before = await self._fingerprint()
@@ -86,7 +93,7 @@ class Workplace:
 
     async def is_ahead(self, found: Evidence) -> bool:
         """Has the work anything that the trunk has not?"""
-        on_trunk = ("merge-base", "--is-ancestor", found.tip, f"refs/heads/{self.trunk}")
+        on_trunk = ("merge-base", "--is-ancestor", found.tip, self.trunk)
         return (await Git(self.repo).run(*on_trunk)).code != 0
 
     async def leave(self, path: Path) -> None:
@@ -102,22 +109,36 @@ class Workplace:
         return evidence.touched(self._before, await self._fingerprint())
 
     async def strange_commits(self) -> tuple[str, ...]:
-        """Commits on the trunk since the run began that no lane made."""
-        if self._began_at is None:
+        """Commits on the trunk since the run began that no lane made; a shared one is anybody's."""
+        if self._began_at is None or self.travel:
             return ()
         how = "--format=%h%x00%(trailers:key=Fleet-Task,valueonly)"
-        since = f"{self._began_at}..refs/heads/{self.trunk}"
+        since = f"{self._began_at}..{self.trunk}"
         listed = await Git(self.repo).run("log", "--first-parent", how, since)
         lines = (line.partition("\0") for line in listed.out.splitlines() if line)
         return tuple(commit for commit, mark, task in lines if mark and not task.strip())
 
     async def taken_by_another(self, run: Run) -> bool:
         """Does a later run of the same task, or any other live run, use this run's worktree?"""
-        others = await self.fleet.store.runs(live=True)
+        others = [o for o in await self.fleet.store.runs(live=True) if o.host == run.host]
         return any(other.id != run.id and other.worktree == run.worktree for other in others)
+
+    async def _others(self, task: Task) -> set[str]:
+        """The branches of others that an agent at this task may look at or build on."""
+        needs = [need.branch for need in await self.fleet.needs_of(task) if not need.landed]
+        handed = [each.branch for each in await heritage.of(self.fleet, task)]
+        base = task.base if task.base and PLAIN_NAME.fullmatch(task.base) else None
+        return {branch for branch in (*needs, *handed, base) if branch}
+
+    async def _start(self, base: str) -> str:
+        """Where a branch begins that shall not begin at the trunk; others name it as they do."""
+        known = await commit_at(Git(self.repo), f"refs/remotes/origin/{base}")
+        return known if known and self.travel else base
 
     async def _fingerprint(self) -> Mapping[str, str]:
         """The checkout as it is between two moves of the lane, which are not the agent's doing."""
+        if not (self.repo / ".git").exists():
+            return {}  # a mirror has no files that could be touched
         async with opened(self._journal):
             return await evidence.fingerprint(self.repo)
 

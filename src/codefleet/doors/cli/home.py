@@ -8,7 +8,7 @@ import click
 
 from codefleet.config import FILE
 from codefleet.config_file import sample
-from codefleet.domain.errors import Refused, Workspace
+from codefleet.domain.errors import Invalid, Refused, Workspace
 from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, say
 from codefleet.doors.cli.place import bare_here, known_repo, repo_here
@@ -20,20 +20,26 @@ if TYPE_CHECKING:
 
 
 @click.command()
-def init() -> None:
+@click.option("--share", is_flag=True, help="Let other machines work on it, through its remote.")
+def init(share: bool) -> None:
     """Set up the fleet's home and make the repository here known to it.
 
-    Nothing that is there already is changed, so it can be called again at any time.
+    Nothing that is there already is changed, so it can be called again at any time. In a clone of a
+    repository that another machine shares, this machine works in that clone from now on.
     """
     folder = home()
     home_new = not folder.is_dir()
     settings_new = _write_settings(folder)
     here = repo_here() or bare_here()
-    repo = call(lambda fleet: _register(fleet, here), create=True)
+    if share and not here:
+        raise Invalid("this is no git repository", hint="go into the one that shall be shared")
+    repo = call(lambda fleet: _register(fleet, here, share=share), create=True)
     say(f"{'made' if home_new else 'found'} the fleet's home {folder}")
     say(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}")
     if repo:
         say(f"{repo.name} is a repo of this fleet: {repo.path}, trunk {repo.trunk}")
+        if repo.shared:
+            say(f"work on it travels through {repo.remote}; any machine of the fleet may join")
         say('next: fleet add "What to do", then fleet run')
     else:
         say("this is no git repository; call `fleet init` inside one to make it known")
@@ -108,5 +114,11 @@ def _write_settings(folder: Path) -> bool:
     return True
 
 
-async def _register(fleet: "Fleet", folder: Path | None) -> Repo | None:
-    return await known_repo(fleet, folder) if folder else None
+async def _register(fleet: "Fleet", folder: Path | None, *, share: bool) -> Repo | None:
+    repo = await known_repo(fleet, folder) if folder else None
+    if repo and share:
+        from codefleet.runner import repository  # here, because few calls share
+        from codefleet.runner.desk import Desk
+
+        return await repository.share(Desk(fleet), repo.name)
+    return repo

@@ -8,6 +8,7 @@ import click
 
 from codefleet.domain.model import Complexity
 
+MOST_SEATS = 256
 SIZES = tuple(size.value for size in Complexity)
 
 
@@ -30,6 +31,18 @@ def whole_number(text: str) -> int:
         found = 0
     if found < 1:
         raise click.BadParameter(f"{text!r} is not a whole number greater than 0.")
+    return found
+
+
+def seats(text: str) -> tuple[int | None, int]:
+    """How many agents: one number, or the least and the most of them as in 0..8."""
+    least, between, most = text.rpartition("..")
+    try:
+        found = (int(least) if between else None, int(most))
+    except ValueError:
+        found = (None, 0)
+    if not max(1, found[0] or 0) <= found[1] <= MOST_SEATS or (found[0] or 0) < 0:
+        raise click.BadParameter(f"{text!r} is not a number from 1 to {MOST_SEATS}, nor like 0..8.")
     return found
 
 

@@ -36,7 +36,7 @@ async def repo_name(fleet: Fleet, wanted: str | None) -> str | None:
 async def known_repo(fleet: Fleet, folder: Path) -> Repo:
     """The repo of the fleet that holds this folder; a new one is made known."""
     root = await find(folder)
-    known = {repo.path: repo for repo in await fleet.repos()}
+    known = {repo.path: repo for repo in await fleet.repos() if not fleet.is_elsewhere(repo)}
     if str(root) in known:
         return known[str(root)]
     settings = load(fleet.home, repo=root, repo_name=root.name, env=os.environ)

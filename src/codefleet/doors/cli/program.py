@@ -38,6 +38,7 @@ SECTIONS = {
     "Work": {
         "run": "run:run",
         "status": "status:status",
+        "agents": "agents:agents",
         "cost": "cost:cost",
         "log": "log:log",
         "diff": "diff:diff",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from codefleet.doors.cli import kinds
 from codefleet.doors.cli.call import call, coder_exists, home, say
 
 if TYPE_CHECKING:
@@ -15,10 +16,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
+@click.option(
+    "--agents",
+    type=kinds.seats,
+    metavar="N|LEAST..MOST",
+    help="How many agents work at once; between two numbers, as many as the queue needs.",
+)
 @click.option("--coder", help="Take only tasks for this agent program, or for none.")
 @click.option("--until-idle", is_flag=True, help="End when there is nothing left to do.")
-def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
+def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bool) -> None:
     """Work the queue with a number of agents.
 
     Ctrl-C stops gently: agents are asked to end and their work is kept. Ctrl-C again stops at once.
@@ -32,8 +38,9 @@ def run(agents: int | None, coder: str | None, until_idle: bool) -> None:
         from codefleet.runner.desk import Desk
         from codefleet.runner.loop import Loop
 
-        flags = {"agents": agents, "coder": coder}
-        loop = Loop(Desk(fleet, flags), agents=agents, coder=coder, until_idle=until_idle)
+        least, most = agents or (None, None)
+        desk = Desk(fleet, {"agents": most, "coder": coder})
+        loop = Loop(desk, agents=most, least=least, coder=coder, until_idle=until_idle)
         began = await fleet.store.last_seq()
         async with watching(home()) as view:
             stopped = heed_signals(loop, view.tell)

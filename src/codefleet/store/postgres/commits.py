@@ -28,6 +28,8 @@ from codefleet.store.postgres.trouble import is_contested
 ATTEMPTS = 50
 """How often a step that others cross is begun again."""
 SWEEP_EVERY = 1000
+ABANDONED = b"SET LOCAL idle_in_transaction_session_timeout = '5s'"
+"""A writer that froze in the middle holds locks that all others need: the server ends it."""
 
 
 What = Write | claims.Asked | Step
@@ -161,6 +163,7 @@ class _Attempt:
     ) -> int:
         async with connection.pipeline():
             await connection.execute(b"BEGIN")
+            await connection.execute(ABANDONED)
             if self._is_quick:
                 await connection.execute(b"SET LOCAL synchronous_commit = off")
             this = await tx.run("this_transaction")

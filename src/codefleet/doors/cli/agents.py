@@ -1,0 +1,43 @@
+"""Every seat on every machine."""
+
+from datetime import datetime
+
+import click
+
+from codefleet.domain.model import Agent
+from codefleet.doors.cli import show
+from codefleet.doors.cli.call import call, json_option
+from codefleet.doors.cli.text import clean, duration, table
+
+HEADINGS = ("AGENT", "STATE", "HOST", "TASK", "CODER", "SEEN", "LOAD", "FREE")
+
+
+@click.command()
+@json_option
+def agents(as_json: bool) -> None:
+    """Show every agent on every machine: what it does, and how hard its machine works.
+
+    SEEN is the time since its runner last showed life; one that is silent for longer than its lease
+    is offline. LOAD is what wanted to run in the last minute for each processor: above 1, processes
+    wait. FREE is the memory that is left.
+    """
+    now, seats = call(lambda fleet: fleet.crew())
+    if as_json:
+        show.nouns(seats)
+    elif seats:
+        click.echo(table(HEADINGS, [_row(each, now) for each in seats], stretch=(2,)))
+    else:
+        click.echo("no agent; `fleet run` seats some")
+
+
+def _row(agent: Agent, now: datetime) -> tuple[str, ...]:
+    return (
+        agent.name,
+        show.state(agent.state),
+        clean(agent.host),
+        agent.task or "",
+        agent.coder or "",
+        duration((now - agent.seen_at).total_seconds()),
+        f"{agent.load:.2f}",
+        f"{agent.memory_free_mb:,} MB",
+    )

@@ -1,0 +1,74 @@
+"""The trunk that work lands on: a branch of this repository, or the one of a shared remote."""
+
+from pathlib import Path
+from typing import Protocol
+
+from codefleet.runner import branch, checkout
+from codefleet.runner.git import Git
+from codefleet.runner.remote import Remote
+
+
+class Ground(Protocol):
+    """A trunk that moves forward by compare-and-swap, or says why it does not."""
+
+    async def ready(self) -> str | None:
+        """Get to know the trunk as it is now; or what that waits for."""
+
+    async def head(self) -> str:
+        """The commit that the trunk is at."""
+
+    async def in_the_way(self, old: str, tree: str) -> str | None:
+        """What keeps the trunk from moving to this tree, if anything does."""
+
+    async def move(self, old: str, new: str) -> str | None:
+        """Move the trunk, or say why not."""
+
+
+class OwnBranch:
+    """The trunk of a repo that only this machine works on, with the user's checkout of it."""
+
+    def __init__(self, repo: Path, trunk: str, journal: Path) -> None:
+        self.repo, self.trunk, self.journal = repo, trunk, journal
+
+    async def ready(self) -> str | None:
+        return await checkout.recover(self.journal)
+
+    async def head(self) -> str:
+        return await branch.head(Git(self.repo), self.trunk)
+
+    async def in_the_way(self, old: str, tree: str) -> str | None:
+        place = await checkout.where(self.repo, self.trunk)
+        return await checkout.in_the_way(place, old, tree) if place else None
+
+    async def move(self, old: str, new: str) -> str | None:
+        place = await checkout.where(self.repo, self.trunk)
+        if place:
+            return await checkout.forward(place, self.trunk, old, new, self.journal)
+        return await checkout.move_branch(self.repo, self.trunk, old, new, self.journal)
+
+
+class SharedTrunk:
+    """The trunk at a remote: a push that is no step forward is refused there.
+
+    The user's own checkout is not touched; it follows by the user's own pull.
+    """
+
+    def __init__(self, remote: Remote) -> None:
+        self.remote = remote
+
+    async def ready(self) -> str | None:
+        await self.remote.fetch()
+        return None
+
+    async def head(self) -> str:
+        return str(await self.remote.tip(self.remote.trunk))
+
+    async def in_the_way(self, old: str, tree: str) -> str | None:
+        return None
+
+    async def move(self, old: str, new: str) -> str | None:
+        why = await self.remote.send_trunk(new)
+        if why:
+            await self.remote.fetch()
+            return f"the remote of {self.remote.name} refuses {self.remote.trunk}: {why}"
+        return None

@@ -1,0 +1,64 @@
+"""A machine that was away: agents nobody waits for any more are ended, and their work is archived.
+
+While it was away its leases ran out, and its tasks went on elsewhere. What it still has of them is
+kept under `refs/fleet/archive/`, here and at the remote.
+"""
+
+import asyncio
+from contextlib import suppress
+
+from codefleet.domain.errors import FleetError
+from codefleet.domain.model import Repo, TaskId
+from codefleet.runner import custody, slot
+from codefleet.runner.desk import Desk
+from codefleet.runner.git import Git
+from codefleet.runner.workplace import Workplace, task_of_branch
+from codefleet.runner.worktree import Slot
+
+
+async def come_home(desk: Desk) -> None:
+    """Settle what an earlier runner of this machine left and no live run speaks for."""
+    await _end_forgotten_agents(desk)
+    for repo in await desk.repos():
+        if repo.shared:
+            with suppress(FleetError):  # a remote that is away: nothing is lost, only not sent
+                await _put_away(desk, repo)
+
+
+async def _end_forgotten_agents(desk: Desk) -> None:
+    runs = desk.places.home / "runs"
+    # The folders before the store: whatever begins in between is not looked at.
+    folders = [each for each in runs.glob("*") if not (each / "exit.json").exists()]
+    live = {run.id for run in await desk.fleet.store.runs(live=True)}
+    for folder in folders:
+        if folder.name in live:
+            continue
+        kept = await custody.adopt(folder)
+        if kept and kept.keeper.is_alive:
+            kept.kill()
+            await kept.ended()
+        await asyncio.to_thread(custody.sweep, folder.name)
+
+
+async def _put_away(desk: Desk, repo: Repo) -> None:
+    place = Workplace(desk, repo)
+    listed = await Git(place.repo)("for-each-ref", "--format=%(refname:short)", "refs/heads/fleet/")
+    if not listed or not place.travel:
+        return
+    await place.travel.remote.fetch("fleet/")
+    held = {each.branch for each in await place.pool.slots() if _is_held(each)}
+    at_work = await _at_work(desk)
+    for branch in listed.splitlines():
+        if branch not in held and task_of_branch(branch) not in at_work:
+            await place.travel.put_away(branch)
+
+
+async def _at_work(desk: Desk) -> set[TaskId]:
+    live = await desk.fleet.store.runs(live=True)
+    return {run.task for run in live if run.host == desk.fleet.host}
+
+
+def _is_held(each: Slot) -> bool:
+    """Does a living runner beside us use this worktree?"""
+    last = slot.held_by(each.path)
+    return last is not None and last.is_live

@@ -1,0 +1,169 @@
+"""The remote through which machines share a repo: fetched from, and pushed to without a race lost.
+
+What it has is kept under `refs/remotes/origin/`, as any fetch of the user's would. Branches of the
+fleet are pushed with a lease on what was seen there; the trunk only ever moves forward.
+"""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.config import FILE
+from codefleet.domain.errors import Unreachable, Workspace
+from codefleet.domain.model import Repo
+from codefleet.runner.git import Done, Git
+from codefleet.runner.locks import common_dir, drop_forgotten, held
+from codefleet.runner.salvage import archive, commit_at, git_dir, is_ancestor, label
+
+TRIES = 5
+LONGEST_S = 300.0
+SLOW = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "30"}
+FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", "origin")
+PUSH = ("push", "--porcelain", "--no-verify")
+BY_HAND = "see what its hooks and its protection of branches say"
+TAKEN_LOCK = re.compile(r"'([^']+)\.lock': File exists")
+
+
+class Pushed(NamedTuple):
+    """How the remote took a push; `refused` tells why it did not."""
+
+    refused: str = ""
+
+
+class Remote:
+    """The remote of one repo, as this machine's clone or mirror knows it."""
+
+    def __init__(self, repo: Repo, lock: Path) -> None:
+        self.git = Git(Path(repo.path))
+        self.name, self.trunk = repo.name, repo.trunk
+        self._lock = lock
+
+    async def fetch(self, *branches: str) -> None:
+        """Learn where the trunk and these branches stand now; a branch may be gone, or never be."""
+        tracked = [f"+refs/heads/{self.trunk}:{_tracking(self.trunk)}"]
+        # As patterns, because git takes a single name that is not there for a mistake.
+        tracked += [f"+refs/heads/{branch}*:{_tracking(branch)}*" for branch in branches]
+        async with self._alone() as lock:
+            done = await self._ask(*FETCH, *tracked, lock=lock)
+            if done.code:
+                raise self._away("fetch", done)
+            await _show_settings(self.git, self.trunk)
+
+    async def tip(self, branch: str) -> str | None:
+        """Where a branch stood at the remote when it was last looked at."""
+        return await commit_at(self.git, _tracking(branch))
+
+    async def send_branch(self, branch: str, tip: str) -> None:
+        """Make a task's branch at the remote what we have; what we did not know of is archived."""
+        for _ in range(TRIES):
+            seen = await self.tip(branch)
+            if seen == tip:
+                return
+            if seen and not await is_ancestor(self.git, seen, tip):
+                await self.send_archive(await archive(self.git.folder, label(branch), seen))
+            if not (refused := (await self._send(branch, tip, seen or "")).refused):
+                return
+            await self.fetch(branch)
+        raise Workspace(f"the remote of {self.name} refuses {branch}: {refused}", hint=BY_HAND)
+
+    async def send_trunk(self, commit: str) -> str | None:
+        """Move the remote's trunk forward to a commit, or say why it did not move."""
+        return (await self._send(self.trunk, commit, None)).refused or None
+
+    async def send_archive(self, ref: str) -> None:
+        """Keep an archived commit at the remote too."""
+        async with self._alone() as lock:
+            done = await self._ask(*PUSH, "origin", f"{ref}:{ref}", lock=lock)
+        if done.code:
+            raise self._away("push", done)
+
+    async def drop(self, branch: str) -> None:
+        """Delete a branch at the remote, unless it moved since it was last looked at."""
+        if seen := await self.tip(branch):
+            await self._send(branch, "", seen)
+
+    async def _send(self, branch: str, tip: str, lease: str | None) -> Pushed:
+        ref = f"refs/heads/{branch}"
+        guard = () if lease is None else (f"--force-with-lease={ref}:{lease}",)
+        async with self._alone() as lock:
+            done = await self._ask(*PUSH, *guard, "origin", f"{tip}:{ref}", lock=lock)
+            refused = [line for line in done.out.splitlines() if line.startswith("!")]
+            if done.code and not refused:
+                raise self._away("push", done)
+            if not refused:
+                words = (_tracking(branch), tip) if tip else ("-d", _tracking(branch))
+                await self.git.run("update-ref", *words)
+        return Pushed(refused[0].split("\t")[-1] if refused else "")
+
+    async def _ask(self, *words: str, lock: int) -> Done:
+        """Ask git for something over the network; a lock that a killed git left is removed once."""
+        done = await self.git.run(*words, env=SLOW, holds=[lock], within_s=LONGEST_S)
+        if done.code and (taken := TAKEN_LOCK.search(done.err)):
+            folder = git_dir(self.git.folder)
+            name = Path(taken[1]).resolve()
+            if name.is_relative_to(common_dir(folder)):
+                await drop_forgotten(folder, str(name.relative_to(common_dir(folder))))
+                done = await self.git.run(*words, env=SLOW, holds=[lock], within_s=LONGEST_S)
+        return done
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[int]:
+        """One at a time on this machine: git would give up on a ref that another git holds."""
+        async with held(self._lock) as lock:
+            yield lock
+
+    def _away(self, verb: str, done: Done) -> Unreachable:
+        return Unreachable(
+            f"the remote of {self.name} cannot be reached: git {verb} said: {_last(done.err)}",
+            hint=f"try it by hand: git -C {self.git.folder} {verb} origin",
+        )
+
+
+async def make_mirror(repo: Repo) -> None:
+    """Make this machine's own copy of a shared repo, without files, unless it is there."""
+    folder = Path(repo.path)
+    if folder.is_dir() or not repo.remote:
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = folder.with_name(f".{folder.name}.new")
+    async with held(folder.with_name(f".{folder.name}.lock")):
+        if folder.is_dir():
+            return
+        git = Git(folder.parent)
+        await git("init", "--quiet", "--bare", f"--initial-branch={repo.trunk}", str(draft))
+        await Git(draft)("config", "remote.origin.url", repo.remote)
+        tracked = "+refs/heads/*:refs/remotes/origin/*"
+        await Git(draft)("config", "remote.origin.fetch", tracked)
+        done = await Git(draft).run("fetch", "--quiet", "origin", env=SLOW)
+        if done.code:
+            raise Unreachable(
+                f"cannot copy {repo.name} from {repo.remote}: {_last(done.err)}",
+                hint=f"try it by hand: git ls-remote {repo.remote}",
+            )
+        await _show_settings(Git(draft), repo.trunk)
+        draft.rename(folder)
+
+
+async def _show_settings(git: Git, trunk: str) -> None:
+    """A mirror has no files: put the trunk's own settings where a checkout would have them."""
+    if (git.folder / ".git").exists():
+        return
+    shown = await git.run("show", f"{_tracking(trunk)}:{FILE}")
+    file, text = git.folder / FILE, shown.out if shown.code == 0 else ""
+    known = file.read_text(encoding="utf-8", errors="surrogateescape") if file.exists() else ""
+    if text != known:
+        draft = file.with_suffix(".new")
+        draft.write_text(text, encoding="utf-8", errors="surrogateescape")
+        draft.replace(file)
+
+
+def _tracking(branch: str) -> str:
+    return f"refs/remotes/origin/{branch}"
+
+
+def _last(words: str) -> str:
+    """What git said, without the advice that it repeats every time."""
+    lines = [line for line in words.splitlines() if line.startswith(("fatal:", "error:", "ssh:"))]
+    return (lines or words.splitlines() or ["nothing"])[0]

@@ -1,0 +1,58 @@
+"""Which repos this machine can work on now: those it has, and whose remote answers."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from codefleet.domain.errors import FleetError, Unreachable
+from codefleet.domain.model import Repo
+from codefleet.runner.remote import make_mirror
+
+CLOSED_S = 5.0
+
+
+class Roads:
+    """The ways to the remotes of shared repos; one that failed is not tried again for a while."""
+
+    def __init__(self) -> None:
+        self._closed: dict[str, float] = {}
+        self._making: dict[str, asyncio.Task[None]] = {}
+
+    def is_closed(self, repo: str) -> bool:
+        return self._closed.get(repo, 0.0) > time.monotonic()
+
+    @contextmanager
+    def watched(self, repo: str) -> Iterator[None]:
+        """Remember whether the remote answered."""
+        try:
+            yield
+        except Unreachable:
+            self._closed[repo] = time.monotonic() + CLOSED_S
+            raise
+        self._closed.pop(repo, None)
+
+    def make_mirrors(self, repos: Sequence[Repo], when_done: Callable[[], None]) -> None:
+        """Begin to copy the shared repos that this machine does not have."""
+        for repo in repos:
+            missing = repo.shared and not Path(repo.path).is_dir()
+            if missing and repo.name not in self._making and not self.is_closed(repo.name):
+                making = asyncio.create_task(self._make(repo))
+                self._making[repo.name] = making
+                making.add_done_callback(lambda _: when_done())
+
+    async def leave(self) -> None:
+        """Give up what is under way; the next runner goes on with it."""
+        for making in self._making.values():
+            making.cancel()
+        await asyncio.gather(*self._making.values(), return_exceptions=True)
+
+    async def _make(self, repo: Repo) -> None:
+        try:
+            with self.watched(repo.name):
+                await make_mirror(repo)
+        except FleetError:
+            return  # tried again when the road is open again
+        finally:
+            del self._making[repo.name]

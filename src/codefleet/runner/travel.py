@@ -1,0 +1,101 @@
+"""How work travels between machines: a run begins with what the remote has, and ends by sending.
+
+What this machine has and the remote does not is never given up: it goes on from there, or it is
+archived, here and at the remote.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from codefleet.domain.errors import FleetError, LostRun, Unreachable, Workspace
+from codefleet.runner.hold import Hold
+from codefleet.runner.remote import Remote
+from codefleet.runner.roads import Roads
+from codefleet.runner.salvage import OURS, archive, commit_at, is_ancestor, label, set_branch
+from codefleet.runner.worktree import Pool
+
+PATIENCE_LEASES = 5
+FIRST_PAUSE_S = 0.25
+LONGEST_PAUSE_S = 15.0
+
+
+class Travel:
+    """The way of one repo's work to its remote and back."""
+
+    def __init__(self, remote: Remote, pool: Pool, roads: Roads) -> None:
+        self.remote, self.pool, self.roads = remote, pool, roads
+        self.git = remote.git
+
+    async def arrive(self, *branches: str) -> None:
+        """Bring the trunk and these branches here, as the remote has them unless we are ahead.
+
+        Branches that are not the fleet's are only looked at.
+        """
+        with self.roads.watched(self.remote.name):
+            await self.remote.fetch(*branches)
+        for branch in branches:
+            ours = f"refs/heads/{branch}".startswith(OURS)
+            theirs = await self.remote.tip(branch) if ours else None
+            if theirs and not await self._is_ours_ahead(branch, theirs):
+                await self._follow(branch, theirs)
+
+    async def _follow(self, branch: str, theirs: str) -> None:
+        await self.put_away(branch)
+        ref = f"refs/heads/{branch}"
+        ours = await commit_at(self.git, ref)
+        try:
+            await set_branch(self.git, ref, "-m", "fleet: go on", ref, theirs, ours or "")
+        except Workspace:
+            if await commit_at(self.git, ref) != theirs:  # another run here was as quick
+                raise
+
+    async def put_away(self, branch: str) -> None:
+        """Archive what this machine has of a branch, files too, and the remote does not have."""
+        for slot in await self.pool.slots():
+            if slot.branch == branch:
+                await self.pool.release(slot.path)
+        ours = await commit_at(self.git, f"refs/heads/{branch}")
+        theirs = await self.remote.tip(branch), await self.remote.tip(self.remote.trunk)
+        for each in filter(None, theirs):
+            if ours is None or await is_ancestor(self.git, ours, each):
+                return
+        if ours:
+            await self.keep(await archive(self.git.folder, label(branch), ours))
+
+    async def depart(self, hold: Hold, branch: str, tip: str, is_last: Callable[[], bool]) -> None:
+        """Send a run's work, and again for a while when the remote is away; the lease is kept.
+
+        With `is_last` the runner wants to leave, and there is no other try.
+        """
+        until = time.monotonic() + PATIENCE_LEASES * hold.fleet.lease.total_seconds()
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                with self.roads.watched(self.remote.name):
+                    return await self.remote.send_branch(branch, tip)
+            except Unreachable as away:
+                if pause == FIRST_PAUSE_S:
+                    await hold.tell("run.warned", f"{away.problem}; the work waits here")
+                if is_last() or time.monotonic() > until:
+                    raise
+            await _unless_lost(hold, pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    async def keep(self, ref: str) -> None:
+        """Send an archived commit, if the remote takes it; it is safe here in any case."""
+        with suppress(FleetError):
+            await self.remote.send_archive(ref)
+
+    async def _is_ours_ahead(self, branch: str, theirs: str) -> bool:
+        ours = await commit_at(self.git, f"refs/heads/{branch}")
+        return ours is not None and await is_ancestor(self.git, theirs, ours)
+
+
+async def _unless_lost(hold: Hold, pause: float) -> None:
+    """Wait a while, but not when the task is somebody else's by now."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(hold.lost.wait(), pause)
+    if hold.lost.is_set():
+        raise LostRun(f"{hold.run.id} no longer holds its task", hint="its work is archived")

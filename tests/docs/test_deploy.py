@@ -1,0 +1,67 @@
+"""The files for operators can be read, and what they run exists."""
+
+import configparser
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from codefleet.config import KEYS
+from tests.docs.pages import ROOT
+from tests.docs.test_commands import understand
+
+DEPLOY = ROOT / "examples" / "deploy"
+ELSEWHERE = {"FLEET_HOME", "FLEET_DB_PASSWORD", "FLEET_IMAGE"}
+"""Read by the command line, or by the operator's own tool."""
+
+
+def loaded(file: Path) -> Any:
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+def values(tree: Any, key: str) -> Iterator[Any]:
+    """What stands under this key, anywhere in a file."""
+    children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    if isinstance(tree, dict) and key in tree:
+        yield tree[key]
+    for child in children:
+        yield from values(child, key)
+
+
+def test_the_commands_of_containers_are_understood() -> None:
+    for file in sorted(DEPLOY.glob("*.yaml")):
+        commands = [shlex.join(argv) for argv in values(loaded(file), "command")]
+        assert commands, file
+        for command in commands:
+            understand(command)
+
+
+def test_the_command_of_the_service_is_understood() -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]  # systemd minds the case
+    unit.read(DEPLOY / "codefleet-runner.service")
+    program, _, words = unit["Service"]["ExecStart"].partition(" ")
+    assert Path(program).name == "fleet"
+    understand(f"fleet {words}")
+    assert set(unit.sections()) == {"Unit", "Service", "Install"}
+
+
+def test_every_variable_of_the_fleet_is_a_setting() -> None:
+    for file in DEPLOY.iterdir():
+        named = set(re.findall(r"\bFLEET_[A-Z_]+", file.read_text(encoding="utf-8"))) - ELSEWHERE
+        assert named <= {f"FLEET_{key.upper()}" for key in KEYS}, file
+
+
+def test_a_volume_or_secret_that_is_mounted_is_there() -> None:
+    compose = loaded(DEPLOY / "compose.yaml")
+    assert {secret["source"] for secret in compose["services"]["runner"]["secrets"]} == set(
+        compose["secrets"]
+    )
+    pod = loaded(DEPLOY / "kubernetes.yaml")["spec"]
+    mounted = {mount["name"] for mounts in values(pod, "volumeMounts") for mount in mounts}
+    claims = {claim["metadata"]["name"] for claim in pod["volumeClaimTemplates"]}
+    volumes = {volume["name"] for volume in pod["template"]["spec"]["volumes"]}
+    assert mounted == claims | volumes

@@ -1,0 +1,173 @@
+"""Three machines, one database, one remote: everything lands once, whatever breaks."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from codefleet.domain.model import Draft, State
+from codefleet.fleet import Fleet
+from codefleet.ports import TaskQuery
+from codefleet.wiring import open_fleet
+from tests import postgres
+from tests.faults.conftest import landed_tasks, until
+from tests.faults.machines import LEASE_S, Machine
+from tests.faults.wires import to_git, to_postgres, wire
+from tests.gitrepo import SampleRepo, make_repo
+from tests.script import script
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+TASKS = 120
+BOUND_S = 600.0
+NAMES = ("ada", "bob", "eve")
+AHEAD = 5
+"""How many more tasks must be completed before the next thing breaks, or is mended."""
+
+
+class Site(NamedTuple):
+    """What the machines share, and a view of the fleet that nothing cuts off."""
+
+    machines: Sequence[Machine]
+    server: postgres.Server
+    remote: SampleRepo
+    fleet: Fleet
+
+    async def completed(self) -> int:
+        return (await self.fleet.store.counts()).get(State.COMPLETED, 0)
+
+    async def ahead(self, by: int = AHEAD) -> None:
+        """Wait until the fleet got on by some tasks, or to its end."""
+        goal = min(TASKS, await self.completed() + by)
+        await until(lambda: self._has(goal), BOUND_S)
+
+    async def silent(self, machine: Machine) -> None:
+        """Wait until every lease of a machine has run out, by the clock of the store."""
+        await until(lambda: self._is_silent(machine.name), BOUND_S)
+
+    async def _has(self, goal: int) -> bool:
+        return await self.completed() >= goal
+
+    async def _is_silent(self, host: str) -> bool:
+        now = await self.fleet.store.now()
+        lease = timedelta(seconds=LEASE_S)
+        seen = [r.seen_at + lease for r in await self.fleet.store.runners() if r.host == host]
+        held = [r.lease_until for r in await self.fleet.store.runs(live=True) if r.host == host]
+        return all(moment < now for moment in (*seen, *held))
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    seed = make_repo(tmp_path / "seed", {"README.md": "A shop.\n"})
+    remote = SampleRepo(tmp_path / "srv" / "shop.git")
+    seed.git("clone", "--quiet", "--bare", str(seed.path), str(remote.path))
+    remote.git("config", "core.fsync", "none")
+    server = postgres.Server.made(*postgres.QUICK)
+    address = server.fresh()
+    async with AsyncExitStack() as stack:
+        stack.callback(server.remove)
+        machines = []
+        for name in NAMES:
+            database = wire(to_postgres(server.folder / ".s.PGSQL.5432"))
+            git = wire(to_git(remote.path.parent))
+            wires = [await stack.enter_async_context(each) for each in (database, git)]
+            options = address.partition("&")[2]
+            machine = Machine(tmp_path, name, options, *wires)
+            stack.callback(machine.kill_what_is_left)
+            machines.append(machine)
+        home = tmp_path / "judge"
+        fleet = await stack.enter_async_context(
+            open_fleet(home, create=True, flags={"store": address, "lease_s": LEASE_S})
+        )
+        yield Site(machines, server, remote, fleet)
+
+
+async def backlog(fleet: Fleet) -> None:
+    """Tasks of which each checks that it sees what it needs."""
+    drafts = []
+    for number in range(TASKS):
+        needs = [number - back for back in (9, 21) if number >= back]
+        steps = [f"shell test -f n/{need}.txt" for need in needs]
+        drafts.append(
+            Draft(
+                title=f"Task {number}",
+                name=f"t{number}",
+                needs=tuple(f"t{need}" for need in needs),
+                prompt=script(*steps, f"write n/{number}.txt {number}"),
+                repo="shop",
+            )
+        )
+    await fleet.add(drafts)
+
+
+async def killed(site: Site, machine: Machine) -> None:
+    machine.kill()
+    await site.ahead()
+    machine.start()
+
+
+async def frozen(site: Site, machine: Machine) -> None:
+    machine.freeze()
+    await site.silent(machine)
+    await site.ahead()
+    machine.thaw()
+
+
+async def cut_off_from_the_database(site: Site, machine: Machine) -> None:
+    machine.database.cut()
+    await site.silent(machine)
+    machine.database.mend()
+
+
+async def cut_off_from_the_remote(site: Site, machine: Machine) -> None:
+    machine.remote.cut()
+    await site.ahead()
+    machine.remote.mend()
+
+
+async def database_restarted(site: Site, machine: Machine) -> None:
+    await asyncio.to_thread(site.server.restart)
+
+
+async def database_killed(site: Site, machine: Machine) -> None:
+    await asyncio.to_thread(site.server.kill)
+    await asyncio.to_thread(site.server.start)
+
+
+Fault = Callable[[Site, Machine], Awaitable[None]]
+FAULTS: Sequence[Fault] = (
+    killed,
+    frozen,
+    cut_off_from_the_database,
+    cut_off_from_the_remote,
+    database_restarted,
+    database_killed,
+)
+
+
+async def test_every_task_lands_once_whatever_breaks(site: Site) -> None:
+    ada, bob, _ = site.machines
+    await asyncio.to_thread(ada.fleet, "init", "--share", at=await asyncio.to_thread(ada.clone))
+    await asyncio.to_thread(bob.fleet, "init", at=await asyncio.to_thread(bob.clone))
+    await backlog(site.fleet)
+    for machine in site.machines:
+        machine.start()
+    turn = 0
+    while await site.completed() < TASKS:
+        await site.ahead()
+        fault = FAULTS[turn % len(FAULTS)]
+        await fault(site, site.machines[(turn + turn // len(FAULTS)) % len(NAMES)])
+        turn += 1
+    for machine in site.machines:
+        await asyncio.to_thread(machine.stop)
+    assert turn >= len(FAULTS)
+    assert await site.fleet.store.counts() == {State.COMPLETED: TASKS}
+    tasks = await site.fleet.list(TaskQuery())
+    assert Counter(landed_tasks(site.remote)) == Counter(task.id for task in tasks)
+    files = site.remote.git("ls-tree", "--name-only", "main", "n/").split()
+    assert sorted(files) == sorted(f"n/{number}.txt" for number in range(TASKS))

@@ -1,0 +1,235 @@
+"""Two machines in one process: two homes, two clones, two names, one store and one remote."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from codefleet.domain.errors import Invalid, Refused
+from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.fleet import Fleet
+from codefleet.runner.desk import Desk
+from codefleet.runner.homecoming import come_home
+from codefleet.runner.loop import Loop
+from codefleet.runner.repository import register, share
+from codefleet.runner.verdict import Cause
+from codefleet.runner.workplace import Workplace
+from codefleet.wiring import open_fleet
+from tests import postgres
+from tests.gitrepo import SampleRepo, make_repo
+from tests.script import script
+from tests.stories.conftest import FLAGS, Crew
+
+
+class Pair(NamedTuple):
+    """Ada, who shares her clone; Bob, who has no clone and gets a mirror; and their remote."""
+
+    ada: Fleet
+    bob: Fleet
+    clone: SampleRepo
+    remote: SampleRepo
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    seed = make_repo(tmp_path / "seed", {"README.md": "A shop.\n"})
+    remote = SampleRepo(tmp_path / "srv" / "shop.git")
+    seed.git("clone", "--quiet", "--bare", str(seed.path), str(remote.path))
+    seed.git("clone", "--quiet", str(remote.path), str(tmp_path / "ada" / "shop"))
+    clone = SampleRepo(tmp_path / "ada" / "shop")
+    address = postgres.shared().fresh()
+    async with AsyncExitStack() as stack:
+        fleets = []
+        for name in ("ada", "bob"):
+            flags = {**FLAGS, "host": name, "store": address, "lease_s": 2.0}
+            opened = open_fleet(tmp_path / name / "home", create=True, flags=flags)
+            fleets.append(await stack.enter_async_context(opened))
+        await register(fleets[0], clone.path)
+        ada, bob = fleets
+        yield Pair(ada, bob, clone, remote)
+
+
+def desk(fleet: Fleet) -> Desk:
+    kept = {"host": fleet.host, "store": fleet.config.store, "lease_s": fleet.config.lease_s}
+    return Desk(fleet, {**FLAGS, **kept})
+
+
+async def work(fleet: Fleet) -> None:
+    """One machine works until nothing is left."""
+    await Loop(desk(fleet), agents=2, until_idle=True).run()
+
+
+async def add(fleet: Fleet, title: str, *steps: str, **fields: object) -> Task:
+    draft = {"title": title, "prompt": script(*steps), "repo": "shop", **fields}
+    return (await fleet.add([Draft.model_validate(draft)]))[0]
+
+
+async def test_work_of_one_machine_is_seen_by_what_waits_for_it_on_another(pair: Pair) -> None:
+    await share(desk(pair.ada), "shop")
+    first = await add(pair.ada, "First", "write a.txt one")
+    await work(pair.ada)
+    await add(pair.ada, "Second", "shell test -f a.txt", "write b.txt two", needs=[first.id])
+    await work(pair.bob)
+    assert pair.remote.read("main", "b.txt") == "two\n"
+    assert pair.remote.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+
+async def test_another_machine_goes_on_from_what_was_sent_and_not_in_the_session(
+    pair: Pair,
+) -> None:
+    await share(desk(pair.ada), "shop")
+    steps = ("write half.txt half", "ask Which?", "on attempt 2", "write rest.txt {{answer}}")
+    task = await add(pair.ada, "Ask", *steps)
+    await work(pair.ada)
+    assert pair.remote.read(f"fleet/{task.id}-ask", "half.txt") == "half\n"
+    await pair.ada.answer(task.id, "this")
+    await work(pair.bob)
+    asked, answered = await pair.bob.runs_of(task.id)
+    assert (asked.host, answered.host) == ("ada", "bob")
+    assert asked.session != answered.session
+    assert pair.remote.read("main", "half.txt") == "half\n"
+    assert pair.remote.read("main", "rest.txt") == "this\n"
+
+
+async def test_a_repo_that_is_not_shared_is_left_to_its_machine(pair: Pair) -> None:
+    task = await add(pair.ada, "Alone", "write a.txt one")
+    await work(pair.bob)
+    assert (await pair.bob.get(task.id)).runs == 0
+    await work(pair.ada)
+    assert pair.clone.read("main", "a.txt") == "one\n"
+    assert pair.clone.sha("origin/main") != pair.clone.sha("main")
+
+
+async def test_a_clone_of_what_another_machine_has_alone_is_refused(
+    pair: Pair, tmp_path: Path
+) -> None:
+    pair.remote.git("clone", "--quiet", str(pair.remote.path), str(tmp_path / "bob" / "work"))
+    with pytest.raises(Refused, match="shop is worked on by ada alone"):
+        await register(pair.bob, tmp_path / "bob" / "work")
+    await share(desk(pair.ada), "shop")
+    repo = await register(pair.bob, tmp_path / "bob" / "work")
+    assert (repo.name, repo.path) == ("shop", str(tmp_path / "bob" / "work"))
+    assert (await pair.bob.repo("shop")).path == repo.path
+    assert (await pair.ada.repo("shop")).path == str(pair.clone.path)
+
+
+async def test_commits_that_the_remote_does_not_have_must_be_pushed_before_sharing(
+    pair: Pair,
+) -> None:
+    pair.clone.git("config", "user.email", "ada@example.org")
+    pair.clone.git("config", "user.name", "Ada")
+    pair.clone.commit("Not pushed")
+    with pytest.raises(Refused, match="has commits that its remote does not have"):
+        await share(desk(pair.ada), "shop")
+
+
+async def test_a_repo_without_a_remote_cannot_be_shared(pair: Pair, tmp_path: Path) -> None:
+    alone = make_repo(tmp_path / "alone")
+    await register(pair.ada, alone.path)
+    with pytest.raises(Invalid, match="alone has no remote"):
+        await share(desk(pair.ada), "alone")
+
+
+async def test_work_of_a_machine_that_came_back_too_late_is_archived_at_the_remote(
+    pair: Pair,
+) -> None:
+    await share(desk(pair.ada), "shop")
+    task = await add(pair.ada, "Slow", "write late.txt late", "wait until never.txt 60")
+    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+
+    async def is_at_it() -> bool:
+        live = await pair.ada.store.runs(live=True)
+        return any(run.worktree and (Path(run.worktree) / "late.txt").exists() for run in live)
+
+    async def has_lost_it() -> bool:
+        attempt = loop._attempts.get("agent-1")
+        if attempt is None:
+            return True
+        attempt.stop(Cause.LOST, "the task went on without it")
+        return False
+
+    async def both() -> bool:
+        await crew.wait_for(is_at_it)
+        await crew.wait_for(has_lost_it)
+        return True
+
+    await crew.until(loop, both)
+    (run,) = [r for r in await pair.ada.store.runs(tasks=[task.id]) if r.number == 1]
+    assert run.outcome is not None
+    assert pair.remote.saved("late.txt") == {"late\n"}
+
+
+async def test_a_machine_that_was_switched_off_archives_what_it_had_not_sent(pair: Pair) -> None:
+    await share(desk(pair.ada), "shop")
+    task = await add(pair.ada, "Paint", "write done.txt done")
+    place = desk(pair.ada)
+    repo = await place.repo("shop")
+    branch = f"fleet/{task.id}-paint"
+
+    async def nobody() -> list[Path]:
+        return []
+
+    worktree = await Workplace(place, repo).pool.take(branch, "main", in_use=nobody)
+    (worktree / "unsent.txt").write_text("unsent\n")
+    held = Path(pair.clone.git("rev-parse", "--git-dir", at=worktree)) / "fleet-held"
+    held.write_text(f'["{branch}", 1, 1]')
+    await come_home(place)
+    assert pair.remote.saved("unsent.txt") == {"unsent\n"}
+
+
+async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: Pair) -> None:
+    await share(desk(pair.ada), "shop")
+    task = await add(pair.ada, "Paint", "write a.txt one", "wait until go.txt 60")
+    gone = pair.remote.path.with_name("gone.git")
+    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+
+    async def told() -> bool:
+        events = await pair.ada.store.events(task=task.id, kinds=["run.warned"])
+        return any("the work waits here" in event.text for event in events)
+
+    async def cut_and_finish() -> bool:
+        await crew.wait_for(_working(pair.ada))
+        pair.remote.path.rename(gone)
+        (run,) = await pair.ada.store.runs(live=True)
+        (Path(str(run.worktree)) / "go.txt").touch()
+        await crew.wait_for(told)
+        gone.rename(pair.remote.path)
+        await crew.wait_for(_completed(pair.ada, task))
+        return True
+
+    await crew.until(loop, cut_and_finish)
+    done = await pair.ada.get(task.id)
+    assert (done.attempts, done.runs) == (0, 1)
+
+
+async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> None:
+    task = await add(pair.ada, "Paint", "wait 60")
+    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+
+    async def bury() -> bool:
+        await crew.wait_for(_working(pair.ada))
+        (run,) = await pair.ada.store.runs(live=True)
+        await pair.bob.bury(run, "somebody took it for lost")
+        return True
+
+    await crew.until(loop, bury)
+    first = (await pair.ada.store.runs(tasks=[task.id]))[0]
+    assert first.outcome is Outcome.RELEASED
+    assert first.reason is not Reason.CANCELLED
+    assert (await pair.ada.get(task.id)).state is State.PENDING
+
+
+def _working(fleet: Fleet) -> Callable[[], Awaitable[object]]:
+    async def working() -> bool:
+        return any(run.session for run in await fleet.store.runs(live=True))
+
+    return working
+
+
+def _completed(fleet: Fleet, task: Task) -> Callable[[], Awaitable[object]]:
+    async def completed() -> bool:
+        return (await fleet.get(task.id)).state is State.COMPLETED
+
+    return completed
