@@ -205,12 +205,14 @@ class Touched(NamedTuple):
 class Used(NamedTuple):
     """Tokens and money: what came on top or, with `in_all`, the sum of the whole session so far.
 
-    `model` is for programs that change it on their way.
+    `model` is for programs that change it on their way. With `message`, it is what one message of
+    the model took at least; the next sum of the session has it too, and takes its place.
     """
 
     usage: Usage
     in_all: bool = False
     model: str | None = None
+    message: str | None = None
 
 
 class Filled(NamedTuple):

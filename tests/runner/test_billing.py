@@ -13,7 +13,7 @@ from codefleet.coders import registry
 from codefleet.domain import prices
 from codefleet.domain.model import Run, Usage
 from codefleet.domain.prices import Price
-from codefleet.ports import Used
+from codefleet.ports import Tool, Used
 from codefleet.runner.billing import FILE, Ledger, price_list
 from codefleet.runner.hearing import Heard
 from tests.domain.samples import NOON, a_run, a_task
@@ -35,6 +35,10 @@ def run_of(recording: str, model: str | None = None, *, earlier: tuple[Run, ...]
         found = ledger.book(run, NOON)
         run = run.evolve(usage=found.usage)
         booked += [line.data for line in found.lines]
+    for _ in range(2):  # the second time as another runner would, of one that died meanwhile
+        if rest := ledger.close(run, heard, FOLDER / "no prompt", NOON):
+            run = run.evolve(usage=rest.usage)
+            booked += [line.data for line in rest.lines]
     assert sum(line["cost_usd"] for line in booked) == pytest.approx(run.usage.cost_usd)
     assert sum(line["input_tokens"] for line in booked) == run.usage.input_tokens
     return run.evolve(said=", ".join(f"{line['source']} {line.get('model')}" for line in booked))
@@ -50,11 +54,59 @@ def test_a_resumed_claude_counts_on_and_is_billed_only_what_came_on_top() -> Non
     assert second.said == "reported claude-opus-5-5"
 
 
-def test_what_a_killed_claude_could_not_tell_is_billed_when_it_is_resumed() -> None:
+def test_a_killed_claude_is_billed_its_messages_and_the_rest_when_it_is_resumed() -> None:
     killed = run_of("claude-killed-1")
     resumed = run_of("claude-killed-2", earlier=(killed,))
-    assert killed.usage == Usage()
-    assert resumed.usage.cost_usd == pytest.approx(0.0032)
+    least = Usage(input_tokens=100, output_tokens=1)
+    price = price_list().prices["claude-opus-5-5"].of(least)
+    assert (killed.usage, killed.said) == (
+        least.evolve(cost_usd=price),
+        "priced claude-opus-5-5",
+    )
+    assert killed.usage.cost_usd + resumed.usage.cost_usd == pytest.approx(0.0032)
+    assert (resumed.usage.input_tokens, resumed.usage.output_tokens) == (300, 79)
+
+
+def test_a_message_of_several_lines_counts_once_and_a_sum_takes_its_place() -> None:
+    can, heard = registry.coder("claude").abilities, Heard()
+    ledger, run = Ledger(can, "shop", OWN), a_run(a_task())
+    for tokens in (100, 140, 140):
+        ledger.hear(heard, Used(Usage(input_tokens=tokens), model="m", message="one"))
+    assert heard.spent == Usage(input_tokens=140)
+    assert ledger.book(run, NOON).lines == []
+    ledger.hear(heard, Used(Usage(input_tokens=150, cost_usd=0.5), in_all=True))
+    run = run.evolve(usage=ledger.book(run, NOON).usage)
+    assert run.usage == heard.spent == Usage(input_tokens=150, cost_usd=0.5)
+    assert ledger.close(run, heard, FOLDER / "no prompt", NOON) is None
+
+
+def test_a_claude_killed_in_its_second_turn_is_billed_both() -> None:
+    can, heard = registry.coder("claude").abilities, Heard()
+    ledger, run = Ledger(can, "shop", OWN), a_run(a_task())
+    ledger.hear(heard, Used(Usage(input_tokens=150, cost_usd=0.5), in_all=True))
+    run = run.evolve(usage=ledger.book(run, NOON).usage)
+    for model in ("m", "nobody-knows"):
+        used = Used(Usage(output_tokens=1000), model=model, message=f"of {model}")
+        ledger.hear(heard, used)
+    closed = ledger.close(run, heard, FOLDER / "no prompt", NOON)
+    assert closed
+    assert [line.data["source"] for line in closed.lines] == ["priced", "unpriced"]
+    assert closed.usage.cost_usd == pytest.approx(0.5 + 0.1)
+    assert closed.usage.tokens == 2150
+
+
+@pytest.mark.parametrize(("model", "source"), [("m", "estimated"), (None, "unpriced")])
+def test_a_codex_that_worked_and_told_no_tokens_is_guessed_at(
+    model: str | None, source: str
+) -> None:
+    ledger, heard = Ledger(registry.coder("codex").abilities, "shop", OWN), Heard()
+    run = a_run(a_task(), model=model, offset=4000)
+    assert ledger.close(run, heard, FOLDER / "no prompt", NOON) is None
+    heard.take(Tool("shell", "make"))
+    closed = ledger.close(run, heard, FOLDER / "no prompt", NOON)
+    assert closed
+    assert closed.usage.output_tokens == 1000
+    assert [line.data["source"] for line in closed.lines] == [source]
 
 
 def test_a_codex_thread_counts_on_and_each_turn_is_priced_once() -> None:

@@ -5,7 +5,8 @@ and what it may not do by itself it asks for. It ends when its input does and it
 
 A turn's `result` says "success" also when the provider refused: only `is_error` tells. Which kind
 of refusal it was stands in the `error` of the assistant message before it. Tokens and money in a
-`result` are sums over the whole session, resumed runs included.
+`result` are sums over the whole session, resumed runs included. One that is stopped before prints
+none: then the tokens that stand in its messages are the least that it used.
 """
 
 import json
@@ -204,6 +205,7 @@ def _assistant(event: Fields) -> Iterator[Signal]:
                 yield Tool(text(name), detail(block.get("input")))
     if is_main:
         yield from _filled(event)
+    yield from _taken(event)
 
 
 def _is_main(event: Fields) -> bool:
@@ -248,6 +250,20 @@ def _spent(event: Fields) -> Iterator[Signal]:
         cost_usd=float(amount(event.get("total_cost_usd"))),
     )
     yield Used(usage, in_all=True)
+
+
+def _taken(event: Fields) -> Iterator[Signal]:
+    """What one message took, of which several lines may tell; the words of its end are not in it."""
+    match event:
+        case {"message": {"id": str(id), "usage": dict(told), **message}} if id:
+            fresh = ("input_tokens", "cache_creation_input_tokens")
+            usage = Usage(
+                input_tokens=sum(int(amount(told.get(name))) for name in fresh),
+                output_tokens=int(amount(told.get("output_tokens"))),
+                cached_tokens=int(amount(told.get("cache_read_input_tokens"))),
+            )
+            if usage != Usage():
+                yield Used(usage, model=text(message.get("model")) or None, message=text(id))
 
 
 def _end(event: Fields) -> Iterator[Signal]:

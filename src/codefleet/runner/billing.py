@@ -49,11 +49,11 @@ class Ledger:
 
     def hear(self, heard: Heard, signal: Signal) -> None:
         """Fold a signal in, and keep what came on top with it until it is booked."""
-        before = heard.spent if isinstance(signal, Used) else None
+        before = heard.summed if isinstance(signal, Used) else None
         heard.take(signal)
-        if before and (fresh := heard.spent - before) != Usage():
+        if before and (fresh := heard.summed - before) != Usage():
             self._fresh[heard.model] = self._fresh.get(heard.model, Usage()) + fresh
-            self._tells_money = heard.spent.cost_usd > 0
+            self._tells_money = heard.summed.cost_usd > 0
 
     def book(self, run: Run, now: datetime) -> Booked:
         """Put a price on what came on top; the run and its ledger carry the same money."""
@@ -65,10 +65,32 @@ class Ledger:
         self._fresh = {}
         return Booked(usage, lines)
 
-    def guess(self, run: Run, prompt: Path, now: datetime) -> Booked | None:
-        """A guess from characters, for a run that ended and whose program told nothing."""
-        if self._can.reports_tokens or run.usage != Usage() or not run.model:
-            return None
+    def close(self, run: Run, heard: Heard, prompt: Path, now: datetime) -> Booked | None:
+        """What a program that ended has not summed up: its last messages, or else a guess."""
+        if heard.unsummed:
+            return self._messages(run, heard, now)
+        return self._guess(run, prompt, now) if self._may_guess(run, heard) else None
+
+    def _messages(self, run: Run, heard: Heard, now: datetime) -> Booked | None:
+        if run.usage.tokens > heard.summed.tokens:
+            return None  # an earlier runner of this run has closed the bill
+        usage, lines = run.usage, []
+        for model, least in heard.unsummed.items():
+            bill = prices.bill(least, model or run.model, self._tables)
+            usage += bill.usage
+            lines.append(self._line(run, bill, model or run.model, now))
+        return Booked(usage, lines)
+
+    def _may_guess(self, run: Run, heard: Heard) -> bool:
+        """Only of models: a mere script has none, and one that works and tells none has one."""
+        if run.usage != Usage():
+            return False
+        if self._can.reports_tokens:
+            return heard.worked and not self._can.reports_cost
+        return bool(run.model)
+
+    def _guess(self, run: Run, prompt: Path, now: datetime) -> Booked:
+        """A guess from characters, for a run whose program told nothing."""
         asked = prompt.stat().st_size if prompt.exists() else 0
         bill = prices.estimate(asked, run.offset, run.model, self._tables)
         return Booked(bill.usage, [self._line(run, bill, run.model, now)])

@@ -1,6 +1,6 @@
 """What was heard of an agent: signals folded into what matters at the end, and into events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -42,10 +42,12 @@ class Heard:
     said: str = ""
     calls: int = 0
     began: bool = False
+    worked: bool = False
     filled: Filled | None = None
     end: End | None = None
     _added: Usage = field(default_factory=Usage)
     _in_all: Usage | None = None
+    _messages: dict[str, Used] = field(default_factory=dict)
     _goes_on: bool = False
     _asked: Asks | None = None
 
@@ -57,7 +59,21 @@ class Heard:
     @property
     def spent(self) -> Usage:
         """Tokens and money of this run alone."""
+        return sum(self.unsummed.values(), start=self.summed)
+
+    @property
+    def summed(self) -> Usage:
+        """What the program itself has summed up."""
         return self._added + (self._in_all - self.before if self._in_all else Usage())
+
+    @property
+    def unsummed(self) -> Mapping[str | None, Usage]:
+        """What its messages since then took at least, by model; it counts only if no sum follows."""
+        models = dict.fromkeys(used.model for used in self._messages.values())
+        return {
+            model: sum((u.usage for u in self._messages.values() if u.model == model), Usage())
+            for model in models
+        }
 
     def ask(self, asks: Asks) -> None:
         """The run ends with this question, whatever the agent says while it is stopped."""
@@ -66,6 +82,7 @@ class Heard:
     def take(self, signal: Signal) -> None:
         """Fold one signal in; the last word of an agent is what counts."""
         self.began = True
+        self.worked = self.worked or isinstance(signal, Said | Tool | Touched)
         match signal:
             case Started(session, model):
                 self.session, self.model = session or self.session, model or self.model
@@ -79,6 +96,10 @@ class Heard:
             case Used(usage, in_all=True):
                 known = self._in_all or Usage()
                 self._in_all = known + (usage - known)  # a sum that falls would be billed again
+                self._messages = {}
+            case Used(usage, model=model, message=str(id)):
+                known = self._messages[id].usage if id in self._messages else Usage()
+                self._messages[id] = Used(known + (usage - known), model=model)
             case Used(usage, model=model):
                 self._added += usage
                 self.model = model or self.model

@@ -135,10 +135,11 @@ class Listener:
         return [*events, *decisions]
 
     async def _close_the_bill(self) -> None:
-        """Guess what a program used that told nothing, and warn of limits that came near."""
+        """Book what a program used and did not sum up, and warn of limits that came near."""
         now = await self.hold.fleet.store.now()
-        if guess := self.ledger.guess(self.hold.run, self.kept.folder / "prompt.md", now):
-            await self.hold.note(guess.lines, usage=guess.usage)
+        prompt = self.kept.folder / "prompt.md"
+        if rest := self.ledger.close(self.hold.run, self.heard, prompt, now):
+            await self.hold.note(rest.lines, usage=rest.usage)
         await self.allowance.warn()
 
     def _signals(self, line: str) -> Iterator[Signal]:
