@@ -1,11 +1,14 @@
 """How often a task goes on after it was stuck, or after its context was full."""
 
+from itertools import count
+
 import pytest
 
-from codefleet.domain.model import Evidence, Outcome, Reason, Run
+from codefleet.domain.model import Change, Evidence, Outcome, Reason, Run
 from codefleet.domain.persistence import may_continue, may_restart
 from tests.domain.samples import a_run, a_task
 
+TIPS = count()
 REASONS = {
     "stuck": (Outcome.RELEASED, Reason.STUCK),
     "failed": (Outcome.FAILED, Reason.STUCK),
@@ -15,13 +18,15 @@ REASONS = {
 
 
 def a_story(words: str) -> list[Run]:
-    """Runs from words such as `full:a`: how each ended, and the commit that it ended on."""
+    """Runs from words such as `full:a`: how each ended, and the file that was changed by then."""
     return [_run(*word.split(":")) for word in words.split()]
 
 
-def _run(how: str, tip: str = "a") -> Run:
+def _run(how: str, path: str = "a") -> Run:
     outcome, reason = REASONS[how]
-    evidence = Evidence(base="0", tip=tip, tree=tip)
+    moved = str(next(TIPS))  # the trunk was merged in, so that the tip is always new
+    changes = (Change(path=path, kind="added"),)
+    evidence = Evidence(base=moved, tip=moved, tree=moved, commits=1, changes=changes)
     return a_run(a_task(), outcome=outcome, reason=reason, evidence=evidence)
 
 

@@ -62,6 +62,15 @@ async def test_three_fresh_starts_in_a_row_without_a_commit_fail_the_task(
     assert failed.note.endswith("3 fresh starts in a row brought nothing new")
 
 
+async def test_a_trunk_that_moves_in_between_is_nothing_new(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    moves = f"shell git -C {repo.path} commit --allow-empty --message Moved"
+    task = await add("Endless", "write a.txt a", moves, "broke context_full Full", max_attempts=1)
+    await crew.work()
+    assert len(await fleet.runs_of(task.id)) == 4
+
+
 async def test_a_task_that_gets_on_is_continued_as_often_as_it_takes(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:

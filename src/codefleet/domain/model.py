@@ -268,7 +268,10 @@ class Check(Noun):
 
 
 class Evidence(Noun):
-    """What the fleet itself saw of a run: git facts and check commands."""
+    """What the fleet itself saw of a run: git facts and check commands.
+
+    Merges are not counted as commits: the fleet makes them too, when the trunk has moved.
+    """
 
     base: str
     tip: str

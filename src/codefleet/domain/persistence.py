@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from codefleet.domain.model import Outcome, Reason, Run
+from codefleet.domain.model import Change, Outcome, Reason, Run
 
 MOST_RESTARTS = 2
 MOST_FRUITLESS = 3
@@ -15,10 +15,10 @@ def may_restart(earlier: Sequence[Run]) -> bool:
 
 
 def may_continue(run: Run, earlier: Sequence[Run]) -> bool:
-    """May a run with a full context be continued? Not when three in a row committed nothing new."""
+    """May a run with a full context be continued? Not when three in a row added nothing to it."""
     runs = [*earlier, run]
     fruitless = takewhile(
-        lambda pair: pair[0].reason is Reason.CONTEXT_FULL and _tip(pair[0]) == _tip(pair[1]),
+        lambda pair: pair[0].reason is Reason.CONTEXT_FULL and _work(pair[0]) == _work(pair[1]),
         reversed([*pairwise(runs)]),
     )
     return len(list(fruitless)) < MOST_FRUITLESS
@@ -33,5 +33,6 @@ def _since_failure(earlier: Sequence[Run], reason: Reason) -> Iterator[Run]:
             yield run
 
 
-def _tip(run: Run) -> str | None:
-    return run.evidence.tip if run.evidence else None
+def _work(run: Run) -> tuple[int, Sequence[Change]] | None:
+    """What the agents themselves made. The tip tells less: it moves when the trunk is merged in."""
+    return (run.evidence.commits, run.evidence.changes) if run.evidence else None

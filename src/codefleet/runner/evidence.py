@@ -44,7 +44,7 @@ async def facts(
         base=start,
         tip=tip,
         tree=tree,
-        commits=int(await git("rev-list", "--count", f"{start}..{tip}")),
+        commits=int(await git("rev-list", "--count", "--no-merges", f"{start}..{tip}")),
         salvaged=salvaged,
         changes=tuple(change for change, _ in changes),
         outside_scope=tuple(_outside(scope, paths)),
