@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.model import Draft, Event, Outcome, Reason, State, Task, Usage
+from codefleet.doors.cli.status import draw
 from codefleet.fleet import Fleet
 from codefleet.runner.repository import register
 from codefleet.wiring import open_fleet
@@ -236,6 +237,24 @@ async def test_a_model_without_a_price_counts_tokens_and_no_money(fleet: Fleet, 
     (row,) = await fleet.cost(by=["model"], since=datetime(2020, 1, 1, tzinfo=UTC))
     assert (row.model, row.source) == ("nobody-knows", "unpriced")
     assert row.usage == Usage(input_tokens=1000)
+
+
+async def test_a_limit_in_money_that_cannot_see_what_is_used_says_so_once(
+    fleet: Fleet, crew: Crew
+) -> None:
+    told = '{"type": "usage", "input_tokens": 1000}'
+    body = COMMAND.format(body=f"date > $FLEET_TASK.txt; cat <<X\n{told}\nX\n")
+    settings(fleet, "day_budget_usd = 5.0\n" + body)
+    for number in (1, 2):
+        await fleet.add([Draft(title=f"{number}", coder="command", model="nobody-knows")])
+        await crew.work(1)
+    assert await warnings(fleet) == [
+        "a limit in USD cannot see 1,000 tokens of nobody-knows: "
+        "give it a price, `fleet config set prices.nobody-knows ...`"
+    ]
+    drawn = "\n".join(draw(await fleet.status()))
+    assert "today    ?, 2,000 tokens" in drawn
+    assert "the fleet has cost 0.00 USD + ? today, 0 % of 5.00 USD allowed" in drawn
 
 
 async def test_a_program_that_tells_nothing_is_estimated_from_its_characters(

@@ -79,7 +79,8 @@ def _shares(limit: Limit) -> Iterator[_Share]:
     allowed, spent = limit.budget, limit.spent
     if allowed.usd is not None:
         part = spent.cost_usd / allowed.usd
-        yield _Share(part, f"{spent.cost_usd:.2f} USD", f"{allowed.usd:.2f} USD")
+        unknown = " + ?" if limit.unpriced_tokens else ""
+        yield _Share(part, f"{spent.cost_usd:.2f} USD{unknown}", f"{allowed.usd:.2f} USD")
     if allowed.tokens is not None:
         part = spent.tokens / allowed.tokens
         yield _Share(part, f"{spent.tokens:,} tokens", f"{allowed.tokens:,} tokens")

@@ -459,6 +459,7 @@ class Limit(Noun):
     daily: bool = False
     budget: Budget
     spent: Usage
+    unpriced_tokens: int = 0
 
 
 class Spent(Noun):
@@ -553,4 +554,5 @@ class Status(Noun):
     conflicts: tuple[Conflict, ...]
     rests: tuple[Rest, ...]
     spent_today: Usage
+    unpriced_today: int = 0
     limits: tuple[Limit, ...] = ()

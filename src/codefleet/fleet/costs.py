@@ -8,6 +8,7 @@ from codefleet.domain.budget import Judgement, Standing
 from codefleet.domain.errors import Invalid
 from codefleet.domain.events import event
 from codefleet.domain.model import Budget, Event, Limit, Run, Spent, Usage
+from codefleet.domain.prices import Source
 from codefleet.fleet.core import Core
 from codefleet.ports import Write
 
@@ -30,6 +31,13 @@ class Costs(Core):
         rows = await self.store.spent(since=budget.day_of(await self.store.now()))
         return rows[0].usage if rows else Usage()
 
+    async def unpriced_today(self, by: str = "model") -> Mapping[str, int]:
+        """Today's tokens of models without a price, by the names of these or of something else."""
+        since = budget.day_of(await self.store.now())
+        rows = await self.store.spent(since=since, by=[by, "source"])
+        found = [row for row in rows if row.source == Source.UNPRICED and row.usage.tokens]
+        return {getattr(row, by): row.usage.tokens for row in found}
+
     async def day_limits(self) -> Sequence[Limit]:
         """Every limit on today's cost, and what is spent of it: the fleet's first, then repos'."""
         of_the_fleet = Budget(usd=self.config.day_budget_usd, tokens=self.config.day_budget_tokens)
@@ -39,10 +47,25 @@ class Costs(Core):
         repos = {repo.name: self._repo_budget(repo.name) for repo in await self.store.repos()}
         rows = await self.store.spent(since=budget.day_of(await self.store.now()), by=["repo"])
         spent = {row.repo: row.usage for row in rows}
-        everything = sum(spent.values(), start=Usage())
-        limits = [Limit(name="the fleet", daily=True, budget=of_the_fleet, spent=everything)]
+        unpriced = await self.unpriced_today("repo")
+        limits = [
+            Limit(
+                name="the fleet",
+                daily=True,
+                budget=of_the_fleet,
+                spent=sum(spent.values(), start=Usage()),
+                unpriced_tokens=sum(unpriced.values()),
+            )
+        ]
         limits += [
-            Limit(name=name, repo=name, daily=True, budget=each, spent=spent.get(name, Usage()))
+            Limit(
+                name=name,
+                repo=name,
+                daily=True,
+                budget=each,
+                spent=spent.get(name, Usage()),
+                unpriced_tokens=unpriced.get(name, 0),
+            )
             for name, each in repos.items()
         ]
         return [limit for limit in limits if limit.budget != NOTHING]
@@ -60,15 +83,17 @@ class Costs(Core):
         return {repo: it.text for repo, it in judged.items() if it.standing is Standing.OVER}
 
     async def warn_of_the_day(self) -> None:
-        """Tell once a day of each limit that is nearly spent."""
-        judged = [budget.judge([limit]) for limit in await self.day_limits()]
-        near = [each for each in judged if each.standing is Standing.NEAR]
-        if not near:
-            return
+        """Tell once a day of each limit that is nearly spent, or that cannot see what is used."""
+        limits = await self.day_limits()
         now = await self.store.now()
+        judged = [budget.judge([limit]) for limit in limits]
+        news = [warning(each, now) for each in judged if each.standing is Standing.NEAR]
+        if self.config.run_budget_usd or any(limit.budget.usd for limit in limits):
+            news += [_unseen(*each, now) for each in (await self.unpriced_today()).items()]
+        if not news:
+            return
         told = await self.store.events(kinds=["budget.warned"], limit=LATEST, newest=True)
         today = [old.data for old in told if old.at >= budget.day_of(now)]
-        news = [warning(each, now) for each in near]
         if fresh := [each for each in news if each.data not in today]:
             await self.store.write(Write(events=fresh))
 
@@ -76,6 +101,14 @@ class Costs(Core):
         """What this repo may cost in a day."""
         config = self.config.for_repo(repo)
         return Budget(usd=config.repo_day_budget_usd, tokens=config.repo_day_budget_tokens)
+
+
+def _unseen(model: str, tokens: int, now: datetime) -> Event:
+    """The event that warns of tokens for which no limit in money can hold."""
+    text = f"a limit in USD cannot see {tokens:,} tokens of {model or 'a model without a name'}: "
+    hint = f"give it a price, `fleet config set prices.{model} ...`"
+    hint = hint if model else "name the model of your agents, or set a limit in tokens"
+    return event("budget.warned", now, text + hint, limit="unpriced", model=model)
 
 
 def warning(judged: Judgement, now: datetime, run: Run | None = None) -> Event:

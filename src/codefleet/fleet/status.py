@@ -32,6 +32,7 @@ class Overview(Tasks, Agents, Inbox):
             conflicts=tuple(await self.open_conflicts()),
             rests=tuple(await self.rests()),
             spent_today=await self.spent_today(),
+            unpriced_today=sum((await self.unpriced_today()).values()),
             limits=tuple(await self.day_limits()),
         )
 

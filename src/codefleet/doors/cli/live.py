@@ -65,7 +65,7 @@ def _parts(now: Status, news: Sequence[Event], columns: int, height: int) -> Ite
         yield waiting
     if news:
         yield "\n".join(_news(event, columns) for event in news)
-    yield f"{status.counts(now)}   today {show.usage(now.spent_today)}"
+    yield f"{status.counts(now)}   today {show.usage(now.spent_today, now.unpriced_today)}"
 
 
 def _news(event: Event, columns: int) -> str:

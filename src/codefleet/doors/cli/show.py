@@ -122,9 +122,10 @@ def taken(run: Run) -> str:
     return duration(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds())
 
 
-def usage(it: Usage) -> str:
-    """Money first, then tokens; a dash when nothing was reported."""
-    parts = [f"${it.cost_usd:.2f}"] if it.cost_usd else []
+def usage(it: Usage, unpriced: int = 0) -> str:
+    """Money first, `?` for tokens without a price, then tokens; a dash when there is nothing."""
+    money = ([f"${it.cost_usd:.2f}"] if it.cost_usd else []) + (["?"] if unpriced else [])
+    parts = [" + ".join(money)] if money else []
     parts += [f"{it.tokens:,} tokens"] if it.tokens else []
     return ", ".join(parts) or "-"
 

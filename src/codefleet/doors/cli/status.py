@@ -34,7 +34,7 @@ def draw(now: Status) -> Iterator[str]:
     yield from _rests(now)
     yield from _conflicts(now)
     yield f"tasks    {counts(now)}"
-    yield f"today    {show.usage(now.spent_today)}"
+    yield f"today    {show.usage(now.spent_today, now.unpriced_today)}"
     yield from (f"limit    {clean(told(limit))}" for limit in now.limits)
     yield from ("", agents(now))
     if pending := waiting(now, SHOWN):
