@@ -253,7 +253,7 @@ def _spent(event: Fields) -> Iterator[Signal]:
 
 
 def _taken(event: Fields) -> Iterator[Signal]:
-    """What one message took, of which several lines may tell; the words of its end are not in it."""
+    """What one message took at least; several lines may tell of the same message."""
     match event:
         case {"message": {"id": str(id), "usage": dict(told), **message}} if id:
             fresh = ("input_tokens", "cache_creation_input_tokens")

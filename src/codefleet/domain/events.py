@@ -31,7 +31,7 @@ KINDS = {
     "run.tool": "the agent used a tool",
     "run.permission": "the agent wants to use a tool; `verdict` tells if it may, `why` the rule",
     "run.used": "tokens and money",
-    "budget.warned": "80 % of a limit are spent, or it cannot see what is used; the text says which",
+    "budget.warned": "80 % of a limit are spent, or it cannot see what is used; see the text",
     "run.quiet": "the agent shows no sign of life; the text says which signals are silent",
     "run.stopping": "the agent is being stopped; the text says why",
     "run.checked": "the fleet ran the checks",

@@ -68,7 +68,7 @@ class Heard:
 
     @property
     def unsummed(self) -> Mapping[str | None, Usage]:
-        """What its messages since then took at least, by model; it counts only if no sum follows."""
+        """What its messages since then took at least, by model; a sum takes its place."""
         models = dict.fromkeys(used.model for used in self._messages.values())
         return {
             model: sum((u.usage for u in self._messages.values() if u.model == model), Usage())
@@ -93,16 +93,8 @@ class Heard:
                 self.calls = 0  # it speaks again only when all that it called has answered
             case Tool(done=done):
                 self.calls = max(0, self.calls + (-1 if done else 1))
-            case Used(usage, in_all=True):
-                known = self._in_all or Usage()
-                self._in_all = known + (usage - known)  # a sum that falls would be billed again
-                self._messages = {}
-            case Used(usage, model=model, message=str(id)):
-                known = self._messages[id].usage if id in self._messages else Usage()
-                self._messages[id] = Used(known + (usage - known), model=model)
-            case Used(usage, model=model):
-                self._added += usage
-                self.model = model or self.model
+            case Used():
+                self._use(signal)
             case Filled():
                 self.filled = signal
             case Touched() | Wants():
@@ -115,6 +107,19 @@ class Heard:
                 self.end = self._asked or signal
                 self.said = _words(signal) or self.said
         self._goes_on = isinstance(signal, Said)
+
+    def _use(self, used: Used) -> None:
+        match used:
+            case Used(usage, in_all=True):
+                known = self._in_all or Usage()
+                self._in_all = known + (usage - known)  # a sum that falls would be billed again
+                self._messages = {}
+            case Used(usage, model=model, message=str(id)):
+                known = self._messages[id].usage if id in self._messages else Usage()
+                self._messages[id] = Used(known + (usage - known), model=model)
+            case Used(usage, model=model):
+                self._added += usage
+                self.model = model or self.model
 
 
 def _words(end: End) -> str:
