@@ -1,7 +1,8 @@
 """Write the reference pages from the code; a test fails when one is stale."""
 
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from codefleet.config import FLEET_WIDE, NOT_IN_A_REPO, Config, toml
 from codefleet.domain import errors
 from codefleet.domain.events import KINDS
 from codefleet.doors.cli.program import SECTIONS, program
+from codefleet.doors.mcp.server import DEFAULT, TOOLSETS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code; edit the code instead. -->"
@@ -25,6 +27,10 @@ itself, and keeps the last good settings when the new ones are bad."""
 ABOUT_PLACES = """\
 *fleet*: only in the home's file, a variable or a flag. *owner*: also in `[repos.NAME]` of the
 home's file. *any*: also in the repo's own file."""
+ABOUT_TOOLS = """\
+`fleet mcp` serves the toolsets that `--toolsets` names. A refusal is `{code, problem, hint}`, the
+same as at every other door. Resources are `fleet://runs/RUN/log`, `diff` and `evidence`; prompts
+are `plan_this`, `review_what_landed` and `what_needs_me`."""
 ABOUT_EVENTS = """\
 Everything that happens is one line of the fleet's log. `fleet log --json` prints each as an object
 with `seq`, `at`, `kind`, `task`, `run`, `agent`, `text` and `data`; `seq` rises strictly, so a
@@ -37,6 +43,7 @@ def pages() -> dict[str, str]:
         "cli.md": "\n".join([NOTE, "", *_cli()]) + "\n",
         "config.md": "\n".join([NOTE, "", *_config()]) + "\n",
         "events.md": "\n".join([NOTE, "", *_events()]) + "\n",
+        "mcp.md": "\n".join([NOTE, "", *_tools()]) + "\n",
     }
 
 
@@ -98,6 +105,32 @@ def _events() -> Iterator[str]:
     yield ABOUT_EVENTS
     yield from ("", "| kind | means |", "|---|---|")
     yield from (f"| `{kind}` | {meaning} |" for kind, meaning in KINDS.items())
+
+
+def _tools() -> Iterator[str]:
+    yield from ("# Tools of the MCP server", "")
+    yield ABOUT_TOOLS
+    for name, toolset in TOOLSETS.items():
+        usual = " (by default)" if name in DEFAULT else ""
+        yield from ("", f"## {name}{usual}", "", _first_line(toolset))
+        for tool in (*toolset.READS, *toolset.WRITES):
+            yield from ("", f"### {tool}", "")
+            yield inspect.getdoc(getattr(toolset, tool)) or ""
+            yield from _arguments(getattr(toolset, tool))
+
+
+def _first_line(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").splitlines()[0]
+
+
+def _arguments(tool: Callable[..., object]) -> Iterator[str]:
+    known = inspect.signature(tool).parameters.values()
+    taken = [each for each in known if each.name not in ("self", "ctx")]
+    if taken:
+        yield from ("", "| argument | default |", "|---|---|")
+    for each in taken:
+        needed = each.default is inspect.Parameter.empty
+        yield f"| `{each.name}` | {'required' if needed else f'`{toml(each.default)}`'} |"
 
 
 def main() -> None:

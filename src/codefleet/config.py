@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_origin
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 from typing_extensions import TypedDict
 
+from codefleet.config_names import OLD_HOME, OLD_NAMES
 from codefleet.domain import command
 from codefleet.domain.errors import BadConfig, Invalid
 from codefleet.domain.model import Landing, Noun
@@ -34,6 +35,7 @@ class CoderOptions(TypedDict, total=False):
     program: Annotated[str, Field(min_length=1)]
     account: Annotated[str, Field(min_length=1)]
     most_agents: Annotated[int, Field(ge=1)]
+    model: Annotated[str, Field(min_length=1)]
 
 
 class Config(Noun):
@@ -98,6 +100,17 @@ class Config(Noun):
         le=1,
         description="How full an agent's context may get before a fresh run goes on.",
     )
+    restarts: int = Field(
+        2, ge=0, description="How often a stuck agent is started again before its task fails."
+    )
+    limit_rest_s: float = Field(
+        4.0,
+        gt=0,
+        description="Rest after a limit that does not say when it ends; it doubles each time.",
+    )
+    longest_limit_rest_s: float = Field(
+        60.0, gt=0, description="The longest rest after such a limit."
+    )
     grace_s: float = Field(
         10.0, ge=0, description="Time between asking an agent to stop and killing it."
     )
@@ -161,6 +174,17 @@ class Config(Noun):
         description='A table `[prices."MODEL"]` per model: US dollars per million tokens of '
         "`input`, `output` and `cached` input; it wins over the prices that come with codefleet.",
     )
+    idle_s: float = Field(
+        900.0,
+        ge=0,
+        description="How long a runner in the background stays without work before it ends.",
+    )
+    allowed_repos: tuple[str, ...] = Field(
+        (), description="Folders whose repositories the fleet may work on; none named means all."
+    )
+    spawn_depth: int = Field(
+        2, ge=0, description="How deep tasks that agents create may lie below a human's."
+    )
     keep_runs_days: float = Field(
         14.0, ge=0, description="Age after which `fleet gc` removes the files of an ended run."
     )
@@ -190,11 +214,12 @@ FLEET_WIDE = frozenset(
         *("store", "durability", "host", "agents", "lease_s", "radar_s", "memory_reserve_mb"),
         *("most_agents_per_machine",),
         *("keep_runs_days", "repos", "day_budget_usd", "day_budget_tokens", "prices"),
+        *("idle_s", "allowed_repos"),
     }
 )
 NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not ask for secrets or money
     *("environment", "run_budget_usd", "run_budget_tokens"),
-    *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents"),
+    *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents", "spawn_depth"),
 }
 
 
@@ -223,8 +248,8 @@ class Layer(NamedTuple):
 
 
 def fleet_home(env: Mapping[str, str]) -> Path:
-    """The fleet's own folder: $FLEET_HOME, or ~/.fleet."""
-    named = env.get("FLEET_HOME")
+    """The fleet's own folder: $FLEET_HOME, or its older name, or ~/.fleet."""
+    named = env.get("FLEET_HOME") or env.get(OLD_HOME)
     return Path(named).expanduser().absolute() if named else Path.home() / ".fleet"
 
 
@@ -312,10 +337,18 @@ def repo_tables(main: Layer) -> Iterator[Layer]:
 
 
 def _env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
+    """Older names come first: where both are set, ours is the stronger."""
+    for name, (key, *path) in OLD_NAMES.items():
+        if env.get(name):
+            yield Layer(name, {key: _nested(path, env[name]) if path else value_of(key, env[name])})
     for key, field in Config.model_fields.items():
         name = f"FLEET_{key.upper()}"
         if env.get(name) and get_origin(field.annotation) is not dict:
             yield Layer(name, {key: value_of(key, env[name])})
+
+
+def _nested(path: Sequence[str], value: str) -> Any:
+    return {path[0]: _nested(path[1:], value)} if path else value
 
 
 def file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) -> Layer:

@@ -23,7 +23,7 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "config.md", "events.md"])
+@pytest.mark.parametrize("page", ["cli.md", "config.md", "events.md", "mcp.md"])
 def test_a_page_is_as_the_code_would_write_it(generate: ModuleType, page: str) -> None:
     written = (DOCS / "reference" / page).read_text(encoding="utf-8")
     assert written == generate.pages()[page], "run `make docs`"

@@ -5,8 +5,9 @@
     args = ["--effort=high"]             # added to every call
     env = { HTTPS_PROXY = "..." }        # added to its environment
     account = "~/.claude-work"           # the folder with its login, where a program has one
+    model = "opus"                       # for tasks and routes that name none
 
-Every real program has these four; some have one or two more, such as `effort`. A task may bring
+Every real program has these five; some have one or two more, such as `effort`. A task may bring
 options of its own, which are laid over these.
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from codefleet.domain.errors import BadConfig
 from codefleet.ports import Assignment
 
-SHARED = ("program", "args", "env", "account")
+SHARED = ("program", "args", "env", "account", "model")
 
 
 class Options:

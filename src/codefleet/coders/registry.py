@@ -14,6 +14,13 @@ def names() -> list[str]:
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
+def refuse_unknown(name: str) -> None:
+    """Refuse the name of a coder that is not installed, before it costs a run."""
+    installed = names()
+    if name not in installed:
+        raise NotFound(f"no coder {name[:80]!r}", hint=f"installed coders: {', '.join(installed)}")
+
+
 @cache
 def coder(name: str) -> Coder:
     """The coder with this name; only this one is loaded."""

@@ -28,6 +28,7 @@ KINDS = {
     "run.prepared": "the worktree is ready",
     "run.session": "the agent program told its session",
     "run.said": "the agent said something",
+    "run.progress": "the agent told how far it is",
     "run.tool": "the agent used a tool",
     "run.permission": "the agent wants to use a tool; `verdict` tells if it may, `why` the rule",
     "run.used": "tokens and money",

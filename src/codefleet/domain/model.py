@@ -1,5 +1,6 @@
 """The nouns. One class per noun, from database row to JSON to tool schema: no shadow copies."""
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -35,6 +36,8 @@ def _sorted(values: Iterable[str]) -> tuple[str, ...]:
 
 Instant = Annotated[AwareDatetime, PlainSerializer(instant, return_type=str, when_used="json")]
 Names = Annotated[tuple[str, ...], AfterValidator(_sorted)]
+
+LARGEST_METADATA = 16_000
 
 _set = object.__setattr__  # nouns are frozen, except while they are made
 
@@ -179,6 +182,8 @@ class Draft(Noun):
     timeout_s: float | None = Field(default=None, gt=0)
     options: dict[str, Any] = {}
     base: str | None = None
+    lands: Landing | None = None
+    metadata: dict[str, Any] = {}
     stage: Stage | None = None
 
     @field_validator("title")
@@ -191,12 +196,24 @@ class Draft(Noun):
             raise ValueError("a title needs at least one visible character")
         return words
 
+    @field_validator("metadata")
+    @classmethod
+    def _metadata_is_small(cls, metadata: dict[str, Any]) -> dict[str, Any]:
+        try:
+            size = len(json.dumps(metadata, allow_nan=False))
+        except (TypeError, ValueError, RecursionError):
+            raise ValueError("it must be plain JSON") from None
+        if size > LARGEST_METADATA:
+            raise ValueError(f"it has {size} characters; {LARGEST_METADATA} are allowed")
+        return metadata
+
 
 class Task(Draft):
     """One piece of work."""
 
     id: TaskId
     repo: str
+    parent: TaskId | None = None
     state: State = State.PENDING
     paused: bool = False
     approved: bool = False

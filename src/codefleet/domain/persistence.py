@@ -5,13 +5,12 @@ from itertools import pairwise, takewhile
 
 from codefleet.domain.model import Change, Outcome, Reason, Run
 
-MOST_RESTARTS = 2
 MOST_FRUITLESS = 3
 
 
-def may_restart(earlier: Sequence[Run]) -> bool:
+def may_restart(earlier: Sequence[Run], most: int) -> bool:
     """May an agent that was stuck be started again? What was before a failure is forgiven."""
-    return len(list(_since_failure(earlier, Reason.STUCK))) < MOST_RESTARTS
+    return len(list(_since_failure(earlier, Reason.STUCK))) < most
 
 
 def may_continue(run: Run, earlier: Sequence[Run]) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from codefleet.domain.model import Task
 
 ALIKE = 0.6
+NEAR = 0.25
+READ = 2000
 SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "to"))
 
 
@@ -15,6 +17,31 @@ def similar(title: str, tasks: Iterable[Task], limit: int = 3) -> list[Task]:
     scored = ((_alike(ours, _words(task.title)), task) for task in tasks)
     close = sorted((pair for pair in scored if pair[0] >= ALIKE), key=lambda pair: -pair[0])
     return [task for _, task in close[:limit]]
+
+
+def ranked(query: str, tasks: Iterable[Task], limit: int) -> list[tuple[float, Task]]:
+    """The tasks nearest to a query, by words and by the letters they share, best first."""
+    words, letters = _words(query), _trigrams(query)
+    scored = ((_near(words, letters, task), task) for task in tasks)
+    near = sorted((pair for pair in scored if pair[0] >= NEAR), key=lambda pair: -pair[0])
+    return near[:limit]
+
+
+def _near(words: frozenset[str], letters: frozenset[str], task: Task) -> float:
+    """How much of the query a task has: most in its title, less in the rest."""
+    title, rest = task.title, task.prompt[:READ]
+    found = max(_share(words, _words(title)), 0.8 * _share(words, _words(rest)))
+    spelt = max(_share(letters, _trigrams(title)), 0.8 * _share(letters, _trigrams(rest)))
+    return round((found + spelt) / 2, 3)
+
+
+def _share(ours: frozenset[str], theirs: frozenset[str]) -> float:
+    return len(ours & theirs) / len(ours) if ours else 0.0
+
+
+def _trigrams(text: str) -> frozenset[str]:
+    plain = " ".join(re.findall(r"\w+", text.lower()))
+    return frozenset(plain[at : at + 3] for at in range(max(1, len(plain) - 2)))
 
 
 def _alike(ours: frozenset[str], theirs: frozenset[str]) -> float:

@@ -1,13 +1,18 @@
 """The verbs, a file per noun. `Fleet` is all of them together: the one core behind every door."""
 
 from codefleet.fleet.conflicts import Conflicts
+from codefleet.fleet.dependencies import Graph
 from codefleet.fleet.exchange import Exchange
 from codefleet.fleet.messages import Messages
 from codefleet.fleet.repos import Repos
 from codefleet.fleet.runs import Runs
 from codefleet.fleet.status import Overview
+from codefleet.fleet.tokens import Tokens
+from codefleet.fleet.watching import Watching
 from codefleet.fleet.workflows import Workflows
 
 
-class Fleet(Overview, Workflows, Messages, Runs, Repos, Conflicts, Exchange):
+class Fleet(
+    Overview, Workflows, Messages, Runs, Repos, Conflicts, Exchange, Watching, Graph, Tokens
+):
     """Everything one can ask of a fleet."""

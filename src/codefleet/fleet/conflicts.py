@@ -1,14 +1,24 @@
 """Conflicts: two unfinished pieces of work that would break the same lines."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from codefleet.domain.events import event
 from codefleet.domain.model import Conflict, TaskId
-from codefleet.fleet.core import Core
-from codefleet.ports import Write
+from codefleet.fleet.core import UNFINISHED, Core
+from codefleet.ports import TaskQuery, Write
 
 
 class Conflicts(Core):
+    async def shared_files(self) -> Mapping[str, Sequence[TaskId]]:
+        """Files that several unfinished tasks have changed, as git saw it, and which tasks."""
+        tasks = {task.id: task for task in await self.store.tasks(TaskQuery(states=UNFINISHED))}
+        touched: dict[tuple[str, str], set[TaskId]] = defaultdict(set)
+        for run in await self.store.runs(tasks=list(tasks)) if tasks else ():
+            for change in run.evidence.changes if run.evidence else ():
+                touched[tasks[run.task].repo, change.path].add(run.task)
+        return {path: sorted(by) for (_, path), by in sorted(touched.items()) if len(by) > 1}
+
     async def collide(
         self, left: TaskId, right: TaskId, paths: Sequence[str], found: str
     ) -> Conflict | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codefleet.config import Config
 from codefleet.domain import graph
-from codefleet.domain.errors import Invalid, NotFound, Stale
+from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Attempts, Verb, move
 from codefleet.domain.model import State, Task, TaskId
@@ -59,6 +59,15 @@ class Core:
         if not ids:
             raise NotFound(f"no task {ref[:80]}", hint="`fleet list --all` shows every task")
         return (await self.store.tasks(TaskQuery(ids=ids)))[0]
+
+    def refuse_foreign(self, path: str) -> None:
+        """Refuse a repository outside the folders that the settings allow."""
+        allowed = [Path(each).expanduser().resolve() for each in self.config.allowed_repos]
+        if allowed and not any(Path(path).resolve().is_relative_to(each) for each in allowed):
+            raise Refused(
+                f"the fleet may not work on {path[:200]}",
+                hint=f"allowed_repos has: {', '.join(self.config.allowed_repos)}",
+            )
 
     async def list(self, query: TaskQuery) -> Sequence[Task]:
         """The tasks that fit, most urgent first."""

@@ -35,6 +35,7 @@ class Repos(Core):
 
         A clone of a known shared repo that this machine does not have yet is that repo.
         """
+        self.refuse_foreign(path)
         stored = await self.store.repos()
         known = {repo.name: self._here(repo) for repo in stored}
         for repo in known.values():

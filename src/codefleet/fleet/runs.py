@@ -6,7 +6,7 @@ from typing import Any
 
 from codefleet.config import Config
 from codefleet.domain import lifecycle
-from codefleet.domain.errors import LostRun, Stale
+from codefleet.domain.errors import Invalid, LostRun, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Claim, Seat, Verb, move
 from codefleet.domain.model import (
@@ -22,8 +22,11 @@ from codefleet.domain.model import (
     TaskId,
 )
 from codefleet.domain.scheduling import Want
+from codefleet.domain.secrets import redact
 from codefleet.fleet.core import Core
 from codefleet.ports import Asks, TaskQuery, Write
+
+LONGEST_REPORT = 2000
 
 
 class Runs(Core):
@@ -45,6 +48,15 @@ class Runs(Core):
         noted: Run = run.evolve(**changes, lease_until=now + self.lease, version=run.version + 1)
         await self.store.write(Write(runs=[noted], events=events, fences={run.task: run.fence}))
         return noted
+
+    async def report(self, run: Run, text: str) -> None:
+        """An agent says itself how far it is."""
+        words = text.strip()[:LONGEST_REPORT]
+        if not words:
+            raise Invalid("a report needs words", hint="say in a line how far you are")
+        now = await self.store.now()
+        told = event("run.progress", now, redact(words), run=run)
+        await self.store.write(Write(events=[told], fences={run.task: run.fence}))
 
     async def settle(self, run: Run, **chosen: str | None) -> Task:
         """Write down on the task what its first run decided: branch, coder, model, route."""

@@ -12,25 +12,32 @@ from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Draft, Run, State, Task, TaskId, Workflow
 from codefleet.domain.scheduling import Hold
-from codefleet.domain.similarity import similar
+from codefleet.domain.similarity import ranked, similar
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
 from codefleet.fleet.costs import Costs
 from codefleet.ports import TaskQuery, Write
 
+SEARCHED = 2000
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Draft.model_fields) - {"name", "repo", "stage"}
 
 
 class Tasks(Agents, Accounts, Costs):
-    async def add(self, drafts: Sequence[Draft]) -> Sequence[Task]:
-        """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call."""
-        return await self._add(drafts)
+    async def add(self, drafts: Sequence[Draft], *, by: Run | None = None) -> Sequence[Task]:
+        """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call.
+
+        Tasks that an agent adds in its run are children of that run's task.
+        """
+        return await self._add(drafts, by=by)
 
     async def _add(
-        self, drafts: Sequence[Draft], flow: Callable[[Sequence[Task]], Workflow] | None = None
+        self,
+        drafts: Sequence[Draft],
+        flow: Callable[[Sequence[Task]], Workflow] | None = None,
+        by: Run | None = None,
     ) -> Sequence[Task]:
         """Queue tasks, and the workflow that they make up if they do."""
         if not drafts:
@@ -39,8 +46,9 @@ class Tasks(Agents, Accounts, Costs):
         now = await self.store.now()
         named = _names(drafts)
         ids = [named.get(draft.name or "", new_id()) for draft in drafts]
+        parent = await self._parent(by)
         tasks = [
-            await self._task(draft, task_id, named, now)
+            (await self._task(draft, task_id, named, now)).evolve(parent=parent)
             for draft, task_id in zip(drafts, ids, strict=True)
         ]
         events = [event("task.added", now, t.title, task=t) for t in tasks]
@@ -149,9 +157,19 @@ class Tasks(Agents, Accounts, Costs):
         unfinished = await self.store.tasks(TaskQuery(states=UNFINISHED, repo=repo, limit=1000))
         return similar(title, unfinished)
 
+    async def search(self, query: str, limit: int = 5) -> Sequence[tuple[float, Task]]:
+        """The tasks, finished ones too, that say most nearly this; each with how near, 0 to 1."""
+        newest = await self.store.tasks(TaskQuery(limit=SEARCHED, newest_first=True))
+        return ranked(query, newest, limit)
+
     async def needs_of(self, task: Task) -> Sequence[Task]:
         """What a task needs, with the state each is in."""
         return await self.store.tasks(TaskQuery(ids=[TaskId(need) for need in task.needs]))
+
+    async def children_of(self, task: Task) -> Sequence[Task]:
+        """The tasks that agents of this one created, the newest first."""
+        newest = await self.store.tasks(TaskQuery(limit=SEARCHED, newest_first=True))
+        return [each for each in newest if each.parent == task.id]
 
     async def held_up(self, task: Task) -> Sequence[Task]:
         """Everything that cannot start before this task has completed, nearest first."""
@@ -186,12 +204,28 @@ class Tasks(Agents, Accounts, Costs):
     async def _need(self, need: str, named: Mapping[str, TaskId]) -> TaskId:
         return named.get(need) or (await self.get(need)).id
 
+    async def _parent(self, by: Run | None) -> TaskId | None:
+        """The task of the agent that adds; refused when it lies as deep as tasks may."""
+        if by is None:
+            return None
+        depth, above = 1, (await self.get(by.task)).parent
+        while above:
+            depth, above = depth + 1, (await self.get(above)).parent
+        if depth > self.config.spawn_depth:
+            raise Refused(
+                f"{by.task} may not create tasks: it lies {depth - 1} below a human's",
+                hint=f"do the work yourself; spawn_depth is {self.config.spawn_depth}",
+            )
+        return by.task
+
     async def _repo(self, name: str | None) -> str:
-        known = [repo.name for repo in await self.store.repos()]
-        if name in known:
-            return str(name)
+        repos = {repo.name: repo for repo in await self.store.repos()}
+        known = list(repos)
         if name is None and len(known) == 1:
-            return known[0]
+            name = known[0]
+        if name in repos:
+            self.refuse_foreign(repos[name].path)
+            return str(name)
         if name is None:
             raise Invalid("which repository?", hint="run this inside one, or give --repo PATH")
         raise NotFound(f"no repository {name}", hint=f"known: {', '.join(known) or 'none yet'}")

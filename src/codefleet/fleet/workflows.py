@@ -18,7 +18,9 @@ Step = Callable[[Task, datetime], tuple[Task, Event] | None]
 
 
 class Workflows(Tasks):
-    async def start(self, plan: Plan, repo: str | None = None) -> Workflow:
+    async def start(
+        self, plan: Plan, repo: str | None = None, *, by: Run | None = None
+    ) -> Workflow:
         """Turn a plan into tasks, all or none."""
         workflow.refuse_without_prompt(plan)
         flow_id = f"w{new_id()}"
@@ -38,7 +40,7 @@ class Workflows(Tasks):
             )
             return made[0]
 
-        await self._add(workflow.drafts(plan, flow_id, repo), flow)
+        await self._add(workflow.drafts(plan, flow_id, repo), flow, by)
         return made[0]
 
     async def workflows(self) -> Sequence[WorkflowStatus]:

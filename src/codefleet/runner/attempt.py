@@ -176,7 +176,8 @@ class Attempt:
         """Choose coder and model, once for all runs of the task."""
         route = choose(self.task, self.settings.route)
         coder = coder_for(self.task, self.settings.route, self.settings.coder)
-        model = self.task.model or (route and route.model) or self.settings.model
+        usual = self.settings.coders.get(coder, {}).get("model") or self.settings.model
+        model = self.task.model or (route and route.model) or usual
         name = route.name if route else None
         self.task = await insist(
             lambda: self.fleet.settle(self.run, coder=coder, model=model, route=name)
@@ -308,7 +309,8 @@ class Attempt:
             if isinstance(ended, verdict.Released):
                 where = Path(str(self.run.worktree))
                 await checkpoint.write(self.folder, where, found, ended.note, self.heard.said)
-            await self._end(verdict.bounded(ended, self.run, await self._earlier()))
+            restarts = self.settings.restarts
+            await self._end(verdict.bounded(ended, self.run, await self._earlier(), restarts))
 
     def _inspection(self) -> Inspection:
         return Inspection(self.hold, self.place, self.task, self.settings, self.folder)

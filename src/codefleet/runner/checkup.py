@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.config import KEYS, Config, load, nearest
+from codefleet.config_names import OLD_HOME, OLD_NAMES
 from codefleet.domain.errors import FleetError, Workspace
 from codefleet.domain.model import FINAL, Repo, State, Task
 from codefleet.ports import TaskQuery
@@ -25,7 +26,12 @@ LEAST_FREE = 1 << 30
 AGENT_MEMORY = 300 << 20
 AGENT_PROCESSES = 50
 """What an agent program takes: 180 to 600 MB, and threads and tools that count as processes."""
-OTHER_VARIABLES = frozenset({"FLEET_HOME", "FLEET_DEBUG", "FLEET_RUN", "FLEET_TASK"})
+OTHER_VARIABLES = frozenset(
+    {
+        *("FLEET_HOME", "FLEET_DEBUG", "FLEET_RUN", "FLEET_TASK", "FLEET_TOKEN_FILE"),
+        *(OLD_HOME, *OLD_NAMES),
+    }
+)
 UNFINISHED = tuple(state for state in State if state not in FINAL)
 
 

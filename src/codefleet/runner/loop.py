@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -48,13 +49,16 @@ class Loop:
         least: int | None = None,
         coder: str | None = None,
         until_idle: bool = False,
+        idle_s: float = 0.0,
     ) -> None:
         """Without `agents`, the settings say how many, also while the runner works.
 
         With `least`, there are only as many seats between it and `agents` as the queue can use.
+        With `until_idle` it ends when there has been nothing left to do for `idle_s` seconds.
         """
         self.desk, self.fleet = desk, desk.fleet
         self._wanted, self._least, self.coder, self.until_idle = agents, least, coder, until_idle
+        self._idle_s, self._idle_since = idle_s, time.monotonic()
         self.host = desk.fleet.host
         self.me: Runner | None = None
         self._attempts: dict[str, Attempt] = {}
@@ -87,7 +91,7 @@ class Loop:
             while not self._stopping:
                 try:
                     await self._turn()
-                    if self.until_idle and await self._is_idle():
+                    if self.until_idle and await self._was_idle_long_enough():
                         break
                     await self._wait()
                 except StoreTrouble as trouble:  # agents go on meanwhile; the store may come back
@@ -313,7 +317,14 @@ class Loop:
         due = (await self.fleet.store.next_start(), await rests.next_end(self.fleet))
         return min(longest, *(_seconds_until(each, now) for each in due))
 
-    async def _is_idle(self) -> bool:
+    async def _was_idle_long_enough(self) -> bool:
+        now = time.monotonic()
+        if not await self.is_idle():
+            self._idle_since = now
+            return False
+        return now - self._idle_since >= self._idle_s
+
+    async def is_idle(self) -> bool:
         """Is there nothing left that goes on by itself? What waits to land for a human does not."""
         if self._attempts:
             return False

@@ -1,7 +1,9 @@
 """Finding the git repository somebody stands in: its root, its trunk, its remote."""
 
+import os
 from pathlib import Path
 
+from codefleet.config import load
 from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
@@ -9,6 +11,17 @@ from codefleet.runner.desk import Desk
 from codefleet.runner.git import Git
 from codefleet.runner.remote import Remote
 from codefleet.runner.salvage import commit_at, is_ancestor
+
+
+async def known_repo(fleet: Fleet, folder: Path) -> Repo:
+    """The repo of the fleet that holds this folder; a new one is made known."""
+    root = await find(folder)
+    fleet.refuse_foreign(str(root))
+    known = {repo.path: repo for repo in await fleet.repos() if not fleet.is_elsewhere(repo)}
+    if str(root) in known:
+        return known[str(root)]
+    settings = load(fleet.home, repo=root, repo_name=root.name, env=os.environ)
+    return await register(fleet, root, settings.trunk)
 
 
 async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:

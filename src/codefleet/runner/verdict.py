@@ -96,11 +96,10 @@ def of_a_stop(stop: Stop) -> Failed | Released:
     return Released(stop.why, None, GOES_ON.get(stop.cause))
 
 
-def bounded(ended: Verdict, run: Run, earlier: Sequence[Run]) -> Verdict:
+def bounded(ended: Verdict, run: Run, earlier: Sequence[Run], restarts: int) -> Verdict:
     """The same, unless the task went on in this way too often already: then it fails."""
     match ended:
-        case Released(note, _, Reason.STUCK) if not persistence.may_restart(earlier):
-            restarts = persistence.MOST_RESTARTS
+        case Released(note, _, Reason.STUCK) if not persistence.may_restart(earlier, restarts):
             return Failed(Reason.STUCK, f"{note}; {restarts} restarts did not help")
         case Released(note, _, Reason.CONTEXT_FULL) if not persistence.may_continue(run, earlier):
             fruitless = f"{persistence.MOST_FRUITLESS} fresh starts in a row brought nothing new"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from codefleet.config import fleet_home
-from codefleet.domain.errors import FleetError, NotFound
+from codefleet.domain.errors import FleetError
 from codefleet.ports import TaskQuery
 
 if TYPE_CHECKING:
@@ -57,11 +57,9 @@ def say(words: str) -> None:
 
 def coder_exists(name: str) -> None:
     """Refuse the name of a coder that is not installed, before it costs a run."""
-    from codefleet.coders.registry import names  # here, because to look for plug-ins takes time
+    from codefleet.coders.registry import refuse_unknown  # here: to look for plug-ins takes time
 
-    installed = names()
-    if name not in installed:
-        raise NotFound(f"no coder {name!r}", hint=f"installed coders: {', '.join(installed)}")
+    refuse_unknown(name)
 
 
 def complete_task(

@@ -11,8 +11,9 @@ from codefleet.config_file import sample
 from codefleet.domain.errors import Invalid, Refused, Workspace
 from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, say
-from codefleet.doors.cli.place import bare_here, known_repo, repo_here
+from codefleet.doors.cli.place import bare_here, repo_here
 from codefleet.doors.cli.text import clean, count
+from codefleet.runner.repository import known_repo
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet

@@ -1,12 +1,9 @@
 """Where the user stands, or points to: the repository that a command is about."""
 
-import os
 from pathlib import Path
 
-from codefleet.config import load
-from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
-from codefleet.runner.repository import find, register
+from codefleet.runner.repository import known_repo
 
 
 def repo_here() -> Path | None:
@@ -31,13 +28,3 @@ async def repo_name(fleet: Fleet, wanted: str | None) -> str | None:
         return wanted
     folder = Path(wanted) if wanted else repo_here()
     return (await known_repo(fleet, folder)).name if folder else None
-
-
-async def known_repo(fleet: Fleet, folder: Path) -> Repo:
-    """The repo of the fleet that holds this folder; a new one is made known."""
-    root = await find(folder)
-    known = {repo.path: repo for repo in await fleet.repos() if not fleet.is_elsewhere(repo)}
-    if str(root) in known:
-        return known[str(root)]
-    settings = load(fleet.home, repo=root, repo_name=root.name, env=os.environ)
-    return await register(fleet, root, settings.trunk)

@@ -43,6 +43,7 @@ SECTIONS = {
         "log": "log:log",
         "diff": "diff:diff",
         "send": "messages:send",
+        "mcp": "mcp:mcp",
     },
     "Workflows": {"workflow": "workflow:workflow"},
     "Decide": {
@@ -114,7 +115,18 @@ def program(ctx: click.Context, home: Path | None) -> None:
     if os.environ.get("NO_COLOR"):
         ctx.color = False
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        _without_a_command(ctx)
+
+
+def _without_a_command(ctx: click.Context) -> None:
+    """Help for humans; a client of MCP that calls `codefleet` gets the server."""
+    if ctx.info_name == "codefleet":
+        from codefleet.doors.cli.mcp import is_called_by_a_client, mcp
+
+        if is_called_by_a_client():
+            ctx.invoke(mcp)
+            return
+    click.echo(ctx.get_help())
 
 
 def run(args: Sequence[str] | None) -> None:

@@ -1,0 +1,19 @@
+"""Variables of an earlier codefleet, the MCP server, and the settings that they stand for here."""
+
+OLD_HOME = "FLEET_BASE_DIR"
+
+OLD_NAMES: dict[str, tuple[str, ...]] = {
+    "FLEET_DEFAULT_EXECUTOR": ("coder",),
+    "FLEET_DEFAULT_MODEL": ("coders", "codex", "model"),
+    "FLEET_GEMINI_DEFAULT_MODEL": ("coders", "gemini", "model"),
+    "FLEET_CLAUDE_DEFAULT_MODEL": ("coders", "claude", "model"),
+    "FLEET_DEFAULT_TIMEOUT": ("timeout_s",),
+    "FLEET_MAX_CONCURRENT": ("agents",),
+    "FLEET_MAX_SPAWN_DEPTH": ("spawn_depth",),
+    "FLEET_RATE_LIMIT_BASE_DELAY": ("limit_rest_s",),
+    "FLEET_RATE_LIMIT_MAX_DELAY": ("longest_limit_rest_s",),
+    "FLEET_STALE_TIMEOUT": ("stuck_s",),
+    "FLEET_STALE_MAX_RESTARTS": ("restarts",),
+}
+"""`FLEET_ALLOWED_REPOS` is our own name too. A limit on retries after rate limits is not needed:
+waiting for one costs no attempt."""

@@ -1,0 +1,82 @@
+"""`fleet mcp`: the fleet as tools for any agent or editor that speaks MCP."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from codefleet.domain.errors import BadConfig
+from codefleet.doors.cli.call import call, say
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from codefleet.fleet import Fleet
+
+DEFAULT = "workers,workflows,commander"
+
+
+@click.command()
+@click.option(
+    "--toolsets",
+    default=DEFAULT,
+    show_default=True,
+    help="Which tools, separated by commas; there are also team and agent.",
+)
+@click.option("--http", is_flag=True, help="Serve over HTTP instead of stdin and stdout.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="With --http: the port; 0 is any."
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    envvar="FLEET_TOKEN_FILE",
+    help="The token of a run: all that is done here is done by that run.",
+)
+def mcp(toolsets: str, http: bool, host: str, port: int, token_file: Path | None) -> None:
+    """Offer the fleet as tools to any agent or editor that speaks MCP.
+
+    Over stdin and stdout it is started by the client: claude mcp add codefleet -- codefleet. It
+    starts a runner in the background when there is work and none lives. Agents and the runner go on
+    when the client ends.
+    """
+    serve = _serving()
+    names = [name.strip() for name in toolsets.split(",") if name.strip()]
+
+    async def work(fleet: "Fleet") -> None:
+        if http:
+            await serve.over_http(fleet, names, host, port, say)
+        else:
+            token = serve.bound_to(token_file) if token_file else None
+            await serve.over_stdio(fleet, names, token)
+
+    call(work, create=True)
+
+
+def is_called_by_a_client() -> bool:
+    """Is our input a pipe that somebody holds, as clients of MCP start their servers?
+
+    A terminal, a file and /dev/null are not; there a human wants to see the help.
+    """
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _serving() -> "ModuleType":
+    try:
+        from codefleet.doors.mcp import serve
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("mcp", "mcp_types"):
+            raise
+        raise BadConfig(
+            "the library for MCP is not installed",
+            hint="install it beside codefleet: pip install 'mcp>=2.3,<3'",
+        ) from None
+    return serve

@@ -1,0 +1,78 @@
+"""The nouns in few words, for lists that a model reads."""
+
+from typing import Any
+
+from codefleet.domain.model import Conflict, Run, Status, Task
+
+View = dict[str, Any]
+
+
+def task(task: Task) -> View:
+    """A task without its long texts; what is empty is left out."""
+    found = {
+        "task_id": task.id,
+        "title": task.title,
+        "state": task.state,
+        "priority": task.priority,
+        "labels": list(task.labels),
+        "needs": list(task.needs),
+        "scope": list(task.scope),
+        "coder": task.coder,
+        "assignee": task.assignee,
+        "repo": task.repo,
+        "branch": task.branch,
+        "landed": task.landed,
+        "reason": task.reason,
+        "note": task.note[:500],
+        "paused": task.paused or None,
+    }
+    return {name: value for name, value in found.items() if value not in (None, "", [])}
+
+
+def completed(done: Task, run: Run | None) -> View:
+    """A completed task with what it came to."""
+    seen = run.evidence if run else None
+    return {
+        **task(done),
+        "completed_at": done.updated_at.isoformat(),
+        "run_id": run.id if run else None,
+        "summary": (run.result.summary if run.result else run.said)[:1000] if run else "",
+        "files": [change.path for change in seen.changes[:50]] if seen else [],
+        "checks_passed": seen.checks_passed if seen and seen.checks else None,
+    }
+
+
+def status(now: Status) -> View:
+    """The fleet at a glance."""
+    cost = {run.id: run.usage for run in now.runs}
+    return {
+        "counts": now.counts,
+        "paused": now.paused,
+        "agents": [
+            {
+                "name": agent.name,
+                "state": agent.state,
+                "task_id": agent.task,
+                "run_id": agent.run,
+                "minutes": round((now.at - agent.since).total_seconds() / 60, 1)
+                if agent.since
+                else None,
+                "cost_usd": cost[agent.run].cost_usd if agent.run in cost else None,
+            }
+            for agent in now.agents
+        ],
+        "needs_a_human": len(now.inbox),
+        "conflicts": len(now.conflicts),
+        "resting_accounts": [rest.account for rest in now.rests],
+        "cost_today_usd": round(now.spent_today.cost_usd, 4),
+        "tokens_today": now.spent_today.tokens,
+    }
+
+
+def conflict(found: Conflict) -> View:
+    return {
+        "tasks": list(found.tasks),
+        "paths": list(found.paths),
+        "found": found.found,
+        "found_at": found.found_at.isoformat(),
+    }

@@ -1,0 +1,166 @@
+"""The toolset `commander`: the whole fleet, its backlog and its inbox."""
+
+from typing import Any
+
+from mcp.server.mcpserver import Context
+
+from codefleet.coders import registry
+from codefleet.domain.model import Draft, State, Task, TaskId
+from codefleet.doors.mcp import briefly
+from codefleet.doors.mcp.house import Toolset, View
+from codefleet.doors.mcp.limits import Limit, Seconds
+from codefleet.ports import TaskQuery
+
+
+class Commander(Toolset):
+    """What one who leads the fleet needs."""
+
+    READS = (
+        *("search_backlog", "check_agent_status", "detect_conflicts", "review_completed"),
+        *("find_similar_tasks", "analyze_dependencies", "list_inbox", "tail_events", "wait"),
+    )
+    WRITES = (
+        *("create_task", "assign_task", "answer_question"),
+        *("land", "reject", "retry", "cancel"),
+    )
+
+    async def search_backlog(self, count: Limit = 10, query: str | None = None) -> View:
+        """Pending tasks, most urgent first, each with why it does not run yet.
+
+        `query` keeps those whose words contain it.
+        """
+        pending = TaskQuery(states=[State.PENDING], text=query, limit=count)
+        tasks = await self.fleet.list(pending)
+        why = await self.fleet.why(tasks)
+        return {
+            "tasks": [{**briefly.task(t), "waits_for": why[t.id].text} for t in tasks],
+            "counts": dict(await self.fleet.store.counts()),
+        }
+
+    async def check_agent_status(self) -> View:
+        """Who works on what, for how long, and what it costs; which accounts rest; today's bill."""
+        return briefly.status(await self.fleet.status())
+
+    async def detect_conflicts(self) -> View:
+        """Unfinished tasks whose real changes would break the same lines, or share files."""
+        conflicts = await self.fleet.open_conflicts()
+        shared = await self.fleet.shared_files()
+        return {
+            "conflicts": [briefly.conflict(each) for each in conflicts],
+            "shared_files": {path: list(tasks) for path, tasks in shared.items()},
+        }
+
+    async def assign_task(self, task_id: str, agent: str | None = None) -> View:
+        """Give a task to one agent by name (check_agent_status lists them); null frees it."""
+        return briefly.task(await self.fleet.edit(task_id, assignee=agent))
+
+    async def review_completed(self, count: Limit = 20) -> View:
+        """Tasks that were completed, newest first, with what each came to."""
+        query = TaskQuery(states=[State.COMPLETED], limit=count, newest_first=True)
+        tasks = await self.fleet.list(query)
+        runs = await self.house.last_runs(tasks)
+        return {"tasks": [briefly.completed(task, runs.get(task.id)) for task in tasks]}
+
+    async def find_similar_tasks(self, query: str, count: Limit = 5) -> View:
+        """Tasks, finished ones too, that say nearly this. Look here before you create one."""
+        found = await self.fleet.search(query[:2000], count)
+        return {"tasks": [{**briefly.task(task), "score": score} for score, task in found]}
+
+    async def create_task(self, tasks: list[dict[str, Any]], repo_path: str | None = None) -> View:
+        """Queue tasks, all or none. Each: title, prompt; optional name, needs (names in this call,
+        or ids), scope (globs of files it may touch), checks (commands), priority 1-5 (5 first),
+        labels, complexity (trivial|small|medium|large|xl), coder, model, budget {usd, tokens},
+        assignee, timeout_s, max_attempts.
+
+        Say in the prompt what to make, which files to touch and which not, and what must hold.
+        Tasks that share no files run at once. The work lands as the repository's settings say.
+        """
+        caller = await self.house.caller()
+        repo = await self.house.repo(repo_path)
+        drafts = [Draft.model_validate({**each, "repo": repo.name}) for each in tasks]
+        for coder in filter(None, (draft.coder for draft in drafts)):
+            registry.refuse_unknown(coder)
+        added = await self.fleet.add(drafts, by=caller)
+        await self.house.staff()
+        return {"tasks": [briefly.task(task) for task in added]}
+
+    async def analyze_dependencies(self, count: Limit = 20) -> View:
+        """What holds up what: unfinished tasks by phase, the critical path, bottlenecks."""
+        found = await self.fleet.dependencies()
+        return {
+            "tasks": [
+                {**briefly.task(task), "phase": phase} for phase, task in found.tasks[:count]
+            ],
+            "critical_path": list(found.critical_path),
+            "bottlenecks": [
+                {"task_id": task, "holds_up": number} for task, number in found.holds_up[:count]
+            ],
+            "unfinished": len(found.tasks),
+        }
+
+    async def list_inbox(self) -> View:
+        """What waits for a human: questions, leave to use a tool, work to review, logins."""
+        return {"items": [each.model_dump(mode="json") for each in await self.fleet.inbox()]}
+
+    async def answer_question(self, id: str, answer: str) -> View:
+        """Answer an agent's question (its id or its task's, from list_inbox); the task goes on."""
+        return await self._moved(await self.fleet.answer(id, answer))
+
+    async def land(self, task_id: str) -> View:
+        """Approve work in review: it is checked once more and merged onto the trunk."""
+        return await self._moved(await self.fleet.land(task_id))
+
+    async def reject(self, task_id: str, reason: str) -> View:
+        """Send work in review back to an agent, with the reason."""
+        return await self._moved(await self.fleet.reject(task_id, reason))
+
+    async def retry(self, task_id: str) -> View:
+        """Put a failed or cancelled task back into the queue."""
+        return await self._moved(await self.fleet.retry(task_id))
+
+    async def cancel(self, task_id: str) -> View:
+        """Stop a task for good; what it made so far is archived, not lost."""
+        return await self._moved(await self.fleet.cancel(task_id))
+
+    async def tail_events(
+        self, task_id: str | None = None, after: int | None = None, limit: Limit = 50
+    ) -> View:
+        """What happened, oldest first: the last events, or those after a `seq`.
+
+        Go on with next_after.
+        """
+        newest = after is None
+        found = await self.fleet.events(
+            after=max(0, after or 0), task=task_id, limit=limit, newest=newest
+        )
+        return {
+            "events": [event.model_dump(mode="json", exclude_defaults=True) for event in found],
+            "next_after": found[-1].seq if found else after or 0,
+        }
+
+    async def wait(self, ids: list[str], ctx: Context, timeout_seconds: Seconds = 60) -> View:
+        """Wait until these tasks, workers or workflows have ended or need a human, bounded.
+
+        Tells progress meanwhile. `settled` is false when the time was over first: call again.
+        """
+        tasks = [task for each in ids for task in await self._tasks(each)]
+        seen: list[Task] = []
+        steps = 0
+        async for found in self.fleet.watch(tasks, timeout_seconds):
+            seen, steps = list(found), steps + 1
+            done = sum(task.state.is_final for task in seen)
+            await ctx.report_progress(steps, message=f"{done} of {len(seen)} ended")
+        return {
+            "settled": all(self.fleet.is_settled(task) for task in seen),
+            "tasks": [briefly.task(task) for task in seen],
+        }
+
+    async def _tasks(self, ref: str) -> list[TaskId]:
+        """A workflow by its id stands for all of its tasks."""
+        for flow in await self.fleet.store.workflows(ids=[ref]):
+            return list(flow.tasks)
+        return [(await self.fleet.get(ref)).id]
+
+    async def _moved(self, task: Task) -> View:
+        await self.house.staff()
+        return briefly.task(task)

@@ -1,0 +1,93 @@
+"""What every toolset stands on: the fleet, the places of its home, and who is calling."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from codefleet.domain.errors import Invalid, NotFound, Refused
+from codefleet.domain.model import Repo, Run, Task, TaskId
+from codefleet.fleet import Fleet
+from codefleet.runner import background
+from codefleet.runner.desk import Desk
+from codefleet.runner.repository import known_repo
+
+View = dict[str, Any]
+"""A JSON object, as a tool returns it."""
+
+
+class House:
+    """One fleet as a server sees it. A `token` binds all that is done here to one run."""
+
+    def __init__(self, fleet: Fleet, token: str | None = None) -> None:
+        self.fleet, self._token = fleet, token
+        self.desk = Desk(fleet)
+
+    async def caller(self) -> Run | None:
+        """The run that calls; None when it is not an agent of this fleet."""
+        return await self.fleet.run_of(self._token) if self._token else None
+
+    async def own_run(self) -> Run:
+        """The run that calls, for tools that only an agent of this fleet can use."""
+        run = await self.caller()
+        if run is None:
+            raise Refused(
+                "this server is not bound to a run",
+                hint="these tools are for agents of the fleet, who get them by themselves",
+            )
+        return run
+
+    async def staff(self) -> None:
+        """See that somebody works the queue. Who calls from within a run has a runner already."""
+        if self._token is None:
+            await background.ensure(self.fleet)
+
+    async def repo(self, path: str | None) -> Repo:
+        """The repository at this path, or the one that the server stands in, or the only one."""
+        if path is not None:
+            return await known_repo(self.fleet, _folder(path))
+        try:
+            return await known_repo(self.fleet, Path.cwd())
+        except (Invalid, NotFound):
+            known = await self.fleet.repos()
+        if len(known) != 1:
+            raise Invalid("which repository?", hint="give repo_path, the path of a git repository")
+        return known[0]
+
+    async def last_runs(self, tasks: Iterable[Task]) -> dict[TaskId, Run]:
+        """The last run of each of these tasks that has one."""
+        ids = [task.id for task in tasks]
+        runs = await self.fleet.store.runs(tasks=ids) if ids else ()
+        return {run.task: run for run in runs}
+
+
+class Toolset:
+    """Tools that go together: the methods named here, whose docstrings are their manuals."""
+
+    READS: ClassVar[tuple[str, ...]] = ()
+    WRITES: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, house: House) -> None:
+        self.house, self.fleet = house, house.fleet
+
+
+def page(items: list[View], limit: int, cursor: str | None) -> tuple[list[View], str | None]:
+    """The items of one page, and where the next one begins, if there is one."""
+    start = position(cursor)
+    more = len(items) > start + limit
+    return items[start : start + limit], str(start + limit) if more else None
+
+
+def position(cursor: str | None) -> int:
+    """Where a cursor points to."""
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise Invalid("this cursor is none of ours", hint="pass next_cursor as it was given")
+    return int(cursor)
+
+
+def _folder(path: str) -> Path:
+    if "\0" in path or len(path) > os.pathconf("/", "PC_PATH_MAX"):
+        raise Invalid("this is no path", hint="give the path of a git repository")
+    return Path(path).expanduser().absolute()

@@ -1,0 +1,45 @@
+"""Prompts that a human picks in the client: plan, review, and what needs me."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+
+def plan_this(goal: str) -> str:
+    """Plan a goal as tasks for the fleet, and queue them."""
+    return f"""Plan this goal as tasks for a fleet of coding agents that work at the same time:
+
+{goal}
+
+1. Call search_backlog and find_similar_tasks first, so that nothing is queued twice.
+2. Cut the work into tasks that touch different files. Give each a prompt that stands alone: what
+   to make or change, which files to touch and which not, what must hold at the end. Set scope
+   (globs of files), complexity, and checks (commands that prove it).
+3. Let tasks need others only where they build on their result; prefer few phases.
+4. Show me the plan as a table. When I agree, call create_task once with all of it."""
+
+
+def review_what_landed() -> str:
+    """Go over what the fleet completed lately."""
+    return """Review what the fleet completed lately.
+
+Call review_completed. For each task read the diff of its run (resource fleet://runs/RUN/diff) and
+its evidence. Tell me, most serious first: mistakes, missing tests, work that does not do what its
+title says, two tasks that do the same thing twice. Name task and file. Propose follow-up tasks, and
+queue them with create_task when I agree."""
+
+
+def what_needs_me() -> str:
+    """Everything that waits for a human, with advice."""
+    return """What needs me?
+
+Call list_inbox, check_agent_status and detect_conflicts. For every item say in one line what it is,
+what waits for it, and what you advise. Ask me to decide one by one, then carry it out with
+answer_question, land, reject, retry or cancel."""
+
+
+def register(server: "MCPServer[Any]") -> None:
+    """Offer the prompts."""
+    for prompt in (plan_this, review_what_landed, what_needs_me):
+        server.prompt()(prompt)

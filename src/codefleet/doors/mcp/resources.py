@@ -1,0 +1,66 @@
+"""Resources: what is too long for a tool's answer. A run's log, diff and evidence."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.mcpserver.exceptions import ResourceError
+
+from codefleet.domain.errors import FleetError, NotFound
+from codefleet.domain.model import Run, RunId
+from codefleet.doors.mcp.house import House
+from codefleet.doors.mcp.workers import tail
+from codefleet.runner.difference import diff_of
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+LONGEST_LOG = 5000
+LONGEST_DIFF = 1_000_000
+
+
+class Resources:
+    """Reads what runs left behind."""
+
+    def __init__(self, house: House) -> None:
+        self.house, self.fleet = house, house.fleet
+
+    async def log(self, run: str) -> str:
+        """The end of what the agent of a run printed."""
+        found = await self._run(run)
+        folder = self.house.desk.places.run(found)
+        return await asyncio.to_thread(tail, folder / "stdout.jsonl", LONGEST_LOG)
+
+    async def diff(self, run: str) -> str:
+        """What a run changed, against where it began; of a live one, as it is now."""
+        found = await self._run(run)
+        try:
+            return (await diff_of(self.fleet, found))[:LONGEST_DIFF]
+        except FleetError as refused:
+            raise ResourceError(f"{refused.problem}. {refused.hint}") from None
+
+    async def evidence(self, run: str) -> str:
+        """What the fleet itself checked about a run: git facts and check commands, as JSON."""
+        found = await self._run(run)
+        return found.evidence.model_dump_json(indent=2) if found.evidence else "null"
+
+    async def _run(self, name: str) -> Run:
+        found = await self.fleet.store.runs(ids=[RunId(name)])
+        if not found:
+            refused = NotFound(f"no run {name[:80]}", hint="get_worker_status names the run_id")
+            raise ResourceError(f"{refused.problem}; {refused.hint}")
+        return found[0]
+
+
+def register(server: "MCPServer[Any]", house: House) -> None:
+    """Offer the resources of every run."""
+    read = Resources(house)
+    kinds = (
+        ("log", read.log, "text/plain"),
+        ("diff", read.diff, "text/x-diff"),
+        ("evidence", read.evidence, "application/json"),
+    )
+    for name, reading, kind in kinds:
+        about = (reading.__doc__ or "").strip()
+        server.resource(
+            f"fleet://runs/{{run}}/{name}", name=f"run_{name}", description=about, mime_type=kind
+        )(reading)

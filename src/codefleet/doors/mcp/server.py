@@ -1,0 +1,141 @@
+"""The server: toolsets put together, refusals in the core's words, and two ways to be reached."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
+from pydantic import ValidationError
+
+from codefleet.domain.errors import FleetError, Invalid, NotFound
+from codefleet.doors.mcp import prompts, resources
+from codefleet.doors.mcp.agent import OwnRun
+from codefleet.doors.mcp.commander import Commander
+from codefleet.doors.mcp.house import House, Toolset
+from codefleet.doors.mcp.team import Team
+from codefleet.doors.mcp.workers import Workers
+from codefleet.doors.mcp.workflows import Workflows
+from codefleet.fleet.tasks import invalid
+from codefleet.runner.crash import record
+
+TOOLSETS: Mapping[str, type[Toolset]] = {
+    "workers": Workers,
+    "workflows": Workflows,
+    "commander": Commander,
+    "team": Team,
+    "agent": OwnRun,
+}
+DEFAULT = ("workers", "workflows", "commander")
+INSTRUCTIONS = """\
+Command a fleet of coding agents, each in its own git worktree. create_worker for one job,
+create_workflow for stages that hand results on, create_task for a backlog with needs. All return at
+once; `wait` waits, bounded. Agents outlive this session. What needs a human is in list_inbox."""
+
+
+class Door(MCPServer[None]):
+    """Refuses in the core's words, and describes its tools briefly."""
+
+    def __init__(self, house: House, version: str) -> None:
+        super().__init__("codefleet", instructions=INSTRUCTIONS, version=version, log_level="ERROR")
+        self._house = house
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            self._refuse_unknown(name, arguments)
+            return await super().call_tool(name, arguments, context)
+        except FleetError as refused:
+            return _refusal(refused)
+        except ToolError as wrong:
+            return _refusal(self._explained(name, wrong))
+
+    async def list_tools(self) -> list[Tool]:
+        return [
+            tool.model_copy(
+                update={
+                    "description": _flowing(tool.description or ""),
+                    "input_schema": _brief(tool.input_schema),
+                    "output_schema": None,
+                }
+            )
+            for tool in await super().list_tools()
+        ]
+
+    def _refuse_unknown(self, name: str, arguments: Mapping[str, Any]) -> None:
+        tool = self._tool_manager.get_tool(name)
+        if tool is None:
+            raise NotFound(f"no tool {name[:80]!r}", hint="tools/list shows those of this server")
+        known = tool.parameters.get("properties", {})
+        for argument in arguments:
+            if argument not in known:
+                raise Invalid(
+                    f"{name} has no argument {argument[:80]!r}", hint=f"it has: {', '.join(known)}"
+                )
+
+    def _explained(self, name: str, wrong: ToolError) -> FleetError:
+        match wrong.__cause__:
+            case FleetError() as refused:
+                return refused
+            case ValidationError() as bad:
+                return invalid(bad)
+            case surprise:
+                log = self._house.desk.places.crash_log()
+                record(log, f"the tool {name}", surprise or wrong)
+                return FleetError(
+                    "something unexpected went wrong",
+                    hint=f"this is a mistake in codefleet; the details are in {log}",
+                )
+
+
+def assemble(house: House, toolsets: Sequence[str], version: str) -> Door:
+    """A server with the tools of these toolsets, and with resources and prompts."""
+    door = Door(house, version)
+    for name in chosen(toolsets):
+        tools = TOOLSETS[name](house)
+        for each in tools.READS:
+            door.add_tool(getattr(tools, each), annotations=ToolAnnotations(read_only_hint=True))
+        for each in tools.WRITES:
+            door.add_tool(getattr(tools, each))
+    resources.register(door, house)
+    prompts.register(door)
+    return door
+
+
+def chosen(toolsets: Sequence[str]) -> Sequence[str]:
+    """The toolsets by name, each once; an unknown one is refused."""
+    for name in toolsets:
+        if name not in TOOLSETS:
+            raise NotFound(f"no toolset {name!r}", hint=f"there are: {', '.join(TOOLSETS)}")
+    return tuple(dict.fromkeys(toolsets)) or DEFAULT
+
+
+def _refusal(error: FleetError) -> CallToolResult:
+    told = error.as_dict()
+    text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
+    return CallToolResult(content=[text], structured_content=told, is_error=True)
+
+
+def _flowing(manual: str) -> str:
+    """A docstring without the indentation and line ends that only its source needs."""
+    paragraphs = ("\n".join(line.strip() for line in manual.splitlines())).strip().split("\n\n")
+    return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without titles, and with what may be left out told once instead of twice."""
+    short = {key: value for key, value in schema.items() if key != "title"}
+    if "properties" in short:
+        short["properties"] = {k: _brief(v) for k, v in short["properties"].items()}
+    options = [_brief(each) for each in short.pop("anyOf", ()) if each != {"type": "null"}]
+    if len(options) == 1:
+        short = {**short, **options[0]}
+    elif options:
+        short["anyOf"] = options
+    if short.get("default", 0) is None:
+        del short["default"]
+    if short.get("additionalProperties") is True:
+        del short["additionalProperties"]
+    return short

@@ -1,0 +1,194 @@
+"""The nouns of the fleet in the words of the worker and workflow tools."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from codefleet.domain.model import Evidence, Reason, Run, State, Task, WorkflowStatus
+from codefleet.runner.places import Places
+
+View = dict[str, Any]
+STATUS = {
+    State.PENDING: "pending",
+    State.RUNNING: "running",
+    State.ASKING: "running",
+    State.REVIEW: "running",
+    State.COMPLETED: "succeeded",
+    State.FAILED: "failed",
+    State.CANCELLED: "cancelled",
+}
+STATUSES = (*dict.fromkeys(STATUS.values()), "timed_out")
+LABELS = {
+    "pending": "[..]",
+    "running": "[>>]",
+    "succeeded": "[OK]",
+    "failed": "[!!]",
+    "cancelled": "[--]",
+    "timed_out": "[TO]",
+}
+
+
+def status(task: Task) -> str:
+    """A task's state as one of STATUSES."""
+    if task.state is State.FAILED and task.reason is Reason.TIMEOUT:
+        return "timed_out"
+    return STATUS[task.state]
+
+
+def states(statuses: Sequence[str]) -> list[State]:
+    """The states that these statuses may stand for."""
+    plain = {"failed" if each == "timed_out" else each for each in statuses}
+    return [state for state, word in STATUS.items() if word in plain]
+
+
+def worker(task: Task, run: Run | None, now: datetime, places: Places) -> View:
+    """A task and its last run as one worker."""
+    return {
+        "worker_id": task.id,
+        "task_name": task.title,
+        "status": status(task),
+        "state": task.state,
+        "executor": (run.coder if run else None) or task.coder,
+        "model": (run.model if run else None) or task.model,
+        "branch_name": task.branch,
+        "tags": list(task.labels),
+        "metadata": task.metadata,
+        "parent_worker_id": task.parent,
+        "timeout_seconds": task.timeout_s,
+        "retry_count": max(0, task.runs - 1),
+        "error_message": task.note if task.state in (State.FAILED, State.CANCELLED) else None,
+        "heartbeat_message": None if task.state.is_final else task.note or None,
+        "created_at": task.created_at.timestamp(),
+        **_attempt(run, places),
+        **_display(task, run, now),
+    }
+
+
+def result(run: Run | None) -> View | None:
+    """What a run came to: the agent's words, with files and commits as git has them."""
+    if run is None or not (run.result or run.evidence):
+        return None
+    said, seen = run.result, run.evidence
+    return {
+        "status": said.status if said else "completed" if seen and seen.commits else "blocked",
+        "summary": said.summary if said and said.summary else run.said,
+        "next_steps": list(said.next_steps) if said else [],
+        "tests": checks(seen),
+        "files_changed": [change.path for change in seen.changes] if seen else [],
+        "commits": seen.commits if seen else 0,
+        "base_commit": seen.base if seen else run.base,
+        "tip_commit": seen.tip if seen else None,
+        "question": said.question if said else "",
+    }
+
+
+def checks(seen: Evidence | None) -> list[View]:
+    return [
+        {
+            "command": check.command,
+            "status": "passed" if check.passed else "failed",
+            "details": check.tail,
+        }
+        for check in (seen.checks if seen else ())
+    ]
+
+
+def workflow(stands: WorkflowStatus, now: datetime) -> View:
+    """A workflow with one line per stage."""
+    runs = {run.task: run for run in stands.runs}
+    stages = [_stage(n, task, runs.get(task.id), now) for n, task in enumerate(stands.tasks)]
+    words = Counter(stage["status"] for stage in stages)
+    done = sum(task.state.is_final for task in stands.tasks)
+    ended = max((task.updated_at for task in stands.tasks), default=now)
+    is_over = stands.state.is_final
+    elapsed = lasted((ended if is_over else now) - stands.workflow.created_at)
+    progress = f"{done}/{len(stages)} stages complete ({_counted(words)})"
+    return {
+        "workflow_id": stands.workflow.id,
+        "name": stands.workflow.name,
+        "status": STATUS[stands.state],
+        "state": stands.state,
+        "repo": stands.workflow.repo,
+        "stage_summary": stages,
+        "created_at": stands.workflow.created_at.timestamp(),
+        "completed_at": ended.timestamp() if is_over else None,
+        "error_message": _trouble(stands),
+        "elapsed": elapsed,
+        "progress": progress,
+        "summary_line": f"{stands.workflow.name}: {progress}, {elapsed}",
+    }
+
+
+def summary(views: Sequence[View], noun: str) -> str:
+    """One line over a list, like `5 workers: 2 running, 3 succeeded`."""
+    words = Counter(view["status"] for view in views)
+    total = f"{len(views)} {noun}{'' if len(views) == 1 else 's'}"
+    return f"{total}: {_counted(words)}" if views else total
+
+
+def lasted(span: Any) -> str:
+    """A span of time as people say it."""
+    seconds = max(0, int(span.total_seconds()))
+    if seconds < 60:
+        return f"{seconds}s"
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes}m {seconds}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60}m"
+
+
+def _attempt(run: Run | None, places: Places) -> View:
+    folder = places.run(run) if run else None
+    return {
+        "run_id": run.id if run else None,
+        "agent": run.agent if run else None,
+        "worktree_path": run.worktree if run else None,
+        "worker_dir": str(folder) if folder else None,
+        "prompt_path": _file(folder, "prompt.md"),
+        "stdout_path": _file(folder, "stdout.jsonl"),
+        "stderr_path": _file(folder, "stderr.log"),
+        "result_json_path": _file(folder, "result.json"),
+        "started_at": run.started_at.timestamp() if run else None,
+        "ended_at": run.ended_at.timestamp() if run and run.ended_at else None,
+        "cost_usd": run.usage.cost_usd if run else 0.0,
+    }
+
+
+def _file(folder: Path | None, name: str) -> str | None:
+    return str(folder / name) if folder else None
+
+
+def _display(task: Task, run: Run | None, now: datetime) -> View:
+    word = status(task)
+    end = (run.ended_at if run else None) or (task.updated_at if task.state.is_final else now)
+    elapsed = lasted(end - (run.started_at if run else task.created_at))
+    who = run.coder if run else task.coder or "any coder"
+    return {
+        "elapsed": elapsed,
+        "status_label": LABELS[word],
+        "summary_line": f"{LABELS[word]} {task.title} ({who}, {elapsed})",
+    }
+
+
+def _stage(number: int, task: Task, run: Run | None, now: datetime) -> View:
+    end = (run.ended_at if run else None) or now
+    return {
+        "index": number,
+        "name": task.stage.name if task.stage else task.title,
+        "executor": (run.coder if run else None) or task.coder,
+        "model": (run.model if run else None) or task.model,
+        "status": status(task),
+        "worker_id": task.id,
+        "status_label": LABELS[status(task)],
+        "elapsed": lasted(end - run.started_at) if run else None,
+        "note": task.note or None,
+    }
+
+
+def _trouble(stands: WorkflowStatus) -> str | None:
+    bad = [task for task in stands.tasks if task.state is State.FAILED]
+    return f"{bad[0].title}: {bad[0].note}" if bad else None
+
+
+def _counted(words: Counter[str]) -> str:
+    return ", ".join(f"{words[word]} {word}" for word in STATUSES if words[word])

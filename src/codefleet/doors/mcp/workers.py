@@ -1,0 +1,209 @@
+"""The toolset `workers`: one agent at work on one prompt, in a worktree of its own."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+from codefleet.coders import registry
+from codefleet.domain.errors import BadConfig, Invalid
+from codefleet.domain.model import Draft, Landing, Task
+from codefleet.doors.mcp import views
+from codefleet.doors.mcp.house import Toolset, View, page, position
+from codefleet.doors.mcp.limits import Limit, Lines
+from codefleet.ports import TaskQuery
+from codefleet.runner import background
+from codefleet.runner.checkup import checkup
+from codefleet.runner.collector import put_away
+
+LONGEST_TAIL = 256 * 1024
+
+
+class Workers(Toolset):
+    """Names, arguments and payloads that clients of worker servers know."""
+
+    READS = (
+        "healthcheck",
+        "executor_guide",
+        "get_worker_status",
+        "list_workers",
+        "collect_worker_result",
+    )
+    WRITES = ("create_worker", "cancel_worker", "cleanup_worker")
+
+    async def healthcheck(self) -> View:
+        """Is everything there: git, the store, agent programs with their logins, a runner?
+
+        `ok` is false when something must be mended; each finding says how.
+        """
+        findings = await checkup(self.fleet.home)
+        return {
+            "ok": not any(each.mend and each.must for each in findings),
+            "runner_alive": await background.is_staffed(self.fleet),
+            "findings": [each._asdict() for each in findings],
+        }
+
+    async def executor_guide(self) -> View:
+        """Which executors (agent programs) are installed, what each can do, and the default."""
+        return {
+            "default": self.fleet.config.coder,
+            "executors": [_ability(name) for name in registry.names()],
+        }
+
+    async def create_worker(
+        self,
+        repo_path: str,
+        task_name: str,
+        prompt: str,
+        base_ref: str = "HEAD",
+        executor: str | None = None,
+        model: str | None = None,
+        reasoning_effort: str | None = None,
+        timeout_seconds: float | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        extra_args: list[str] | None = None,
+        landing: Landing = Landing.BRANCH,
+    ) -> View:
+        """Start one agent on a prompt, in its own git worktree and branch. Returns at once.
+
+        The prompt must stand alone: the agent sees the repository, not this talk. Over the number
+        of agents the worker queues. Look with get_worker_status, or `wait`; then
+        collect_worker_result. `landing`: branch (the result stays on its branch), review, queue
+        (checked and merged by itself). executor_guide lists executors.
+        """
+        if executor is not None:
+            registry.refuse_unknown(executor)
+        caller = await self.house.caller()
+        options = {"effort": reasoning_effort, "args": extra_args or None}
+        draft = Draft(
+            title=task_name,
+            prompt=prompt,
+            coder=executor,
+            model=model,
+            timeout_s=timeout_seconds,
+            labels=tuple(tags or ()),
+            metadata=metadata or {},
+            options={name: value for name, value in options.items() if value},
+            base=None if base_ref == "HEAD" else base_ref,
+            lands=landing,
+            max_attempts=1,
+            repo=(await self.house.repo(repo_path)).name,
+        )
+        (task,) = await self.fleet.add([draft], by=caller)
+        await self.house.staff()
+        return await self._view(task)
+
+    async def get_worker_status(self, worker_id: str) -> View:
+        """How a worker stands: pending, running, succeeded, failed, cancelled or timed_out.
+
+        `waits_for` says why a pending one does not run yet; `state` is the fleet's own word
+        (asking: a human must answer, see list_inbox; review: waits to land).
+        """
+        task = await self.fleet.get(worker_id)
+        why = await self.fleet.why([task])
+        return {
+            **await self._view(task),
+            "waits_for": why[task.id].text if task.id in why else None,
+        }
+
+    async def list_workers(
+        self, statuses: list[str] | None = None, limit: Limit = 25, cursor: str | None = None
+    ) -> View:
+        """Workers, newest first, of these statuses or all. Go on with next_cursor."""
+        for word in statuses or ():
+            if word not in views.STATUSES:
+                raise Invalid(
+                    f"there is no status {word[:40]!r}", hint=f"one of {', '.join(views.STATUSES)}"
+                )
+        query = TaskQuery(
+            states=views.states(statuses or ()),
+            newest_first=True,
+            limit=None if statuses else position(cursor) + limit + 1,
+        )
+        fits = [
+            task
+            for task in await self.fleet.list(query)
+            if not statuses or views.status(task) in statuses
+        ]
+        runs = await self.house.last_runs(fits)
+        now, places = await self.fleet.store.now(), self.house.desk.places
+        every = [views.worker(task, runs.get(task.id), now, places) for task in fits]
+        workers, more = page(every, limit, cursor)
+        return {
+            "workers": workers,
+            "count": len(workers),
+            "summary": views.summary(workers, "worker"),
+            "next_cursor": more,
+        }
+
+    async def collect_worker_result(
+        self, worker_id: str, include_logs: bool = False, log_tail_lines: Lines = 80
+    ) -> View:
+        """What a worker came to: summary, files and commits as git has them, checks, next steps.
+
+        `result` is null until its run has ended. The whole diff and log are the resources named in
+        `resources`.
+        """
+        task = await self.fleet.get(worker_id)
+        run = (await self.house.last_runs([task])).get(task.id)
+        found = {**await self._view(task), "result": views.result(run)}
+        if run:
+            found["resources"] = [
+                f"fleet://runs/{run.id}/{part}" for part in ("log", "diff", "evidence")
+            ]
+        if include_logs and run:
+            folder = self.house.desk.places.run(run)
+            for name, file in (("stdout_tail", "stdout.jsonl"), ("stderr_tail", "stderr.log")):
+                found[name] = await asyncio.to_thread(tail, folder / file, log_tail_lines)
+        return found
+
+    async def cancel_worker(self, worker_id: str) -> View:
+        """Stop a worker for good. What it made so far is archived, not lost."""
+        return await self._view(await self.fleet.cancel(worker_id))
+
+    async def cleanup_worker(
+        self, worker_id: str, remove_branch: bool = True, remove_worktree_dir: bool = True
+    ) -> View:
+        """Put away the worktree and branch of a worker that has ended.
+
+        A branch that is not on the trunk is kept under refs/fleet/archive/: no work is lost.
+        """
+        task = await self.fleet.get(worker_id)
+        told = await put_away(
+            self.house.desk, task, branch=remove_branch, worktree=remove_worktree_dir
+        )
+        return {"worker_id": task.id, "cleaned": [each._asdict() for each in told]}
+
+    async def _view(self, task: Task) -> View:
+        run = (await self.house.last_runs([task])).get(task.id)
+        now = await self.fleet.store.now()
+        seen = views.worker(task, run, now, self.house.desk.places)
+        return {**seen, "repo_path": (await self.fleet.repo(task.repo)).path}
+
+
+def _ability(name: str) -> View:
+    try:
+        can = registry.coder(name).abilities
+    except BadConfig as wrong:
+        return {"name": name, "usable": False, "why": wrong.problem}
+    return {
+        "name": name,
+        "usable": True,
+        "resumes": can.resume,
+        "reports_cost": can.reports_cost,
+        "takes_messages": can.talks,
+        "verified": can.verified,
+        "context_tokens": can.context_tokens or None,
+    }
+
+
+def tail(file: Path, lines: int) -> str:
+    """The last lines of a file, read from its end."""
+    try:
+        with file.open("rb") as log:
+            log.seek(max(0, os.fstat(log.fileno()).st_size - LONGEST_TAIL))
+            end = log.read(LONGEST_TAIL)
+    except FileNotFoundError:
+        return ""
+    return "\n".join(end.decode(errors="replace").splitlines()[-lines:])

@@ -1,0 +1,128 @@
+"""The toolset `workflows`: stages in which one agent's result is the next one's prompt."""
+
+from typing import Any
+
+from codefleet.coders import registry
+from codefleet.domain import workflow
+from codefleet.domain.model import WorkflowStatus
+from codefleet.doors.mcp import views
+from codefleet.doors.mcp.house import Toolset, View, page
+from codefleet.doors.mcp.limits import Limit
+from codefleet.runner.collector import put_away
+
+
+class Workflows(Toolset):
+    """Names, arguments and payloads that clients of workflow servers know."""
+
+    READS = ("get_workflow_status", "list_workflows", "collect_workflow_result")
+    WRITES = ("create_workflow", "cancel_workflow", "cleanup_workflow")
+
+    async def create_workflow(
+        self,
+        name: str,
+        repo_path: str,
+        task_prompt: str,
+        stages: list[dict[str, Any]],
+        base_ref: str = "HEAD",
+        timeout_seconds: float | None = None,
+    ) -> View:
+        """Start a graph of stages; returns at once. Look with get_workflow_status, or `wait`.
+
+        A stage: name, executor, prompt_template; optional depends_on (indexes of stages before
+        it), worktree_strategy ("new", or "inherit": begin with the work of those stages), model,
+        timeout_seconds, reasoning_effort, extra_args, checks (commands), when, on_failure (fail |
+        continue | retry N), gate (a question to a human instead of an agent).
+        Templates know {task_prompt} and {stage_N_summary|files|next_steps|status|result}.
+        Write, review, refine: [{"name":"write","executor":"codex","prompt_template":
+        "{task_prompt}"},{"name":"review","executor":"claude","prompt_template":"Review:
+        {stage_0_summary} {stage_0_files}","worktree_strategy":"inherit","depends_on":[0]},...].
+        """
+        said = {
+            "name": name,
+            "task_prompt": task_prompt,
+            "base_ref": None if base_ref == "HEAD" else base_ref,
+            "stages": [_timed(stage, timeout_seconds) for stage in stages],
+        }
+        plan = workflow.parse(said)
+        workflow.check_coders(plan, registry.names())
+        caller = await self.house.caller()
+        repo = await self.house.repo(repo_path)
+        flow = await self.fleet.start(plan, repo.name, by=caller)
+        await self.house.staff()
+        return await self._view(await self.fleet.workflow(flow.id))
+
+    async def get_workflow_status(self, workflow_id: str) -> View:
+        """How a workflow and each of its stages stand, with progress and elapsed times."""
+        return await self._view(await self.fleet.workflow(workflow_id))
+
+    async def list_workflows(
+        self, statuses: list[str] | None = None, limit: Limit = 25, cursor: str | None = None
+    ) -> View:
+        """Workflows, newest first, of these statuses or all. Go on with next_cursor."""
+        now = await self.fleet.store.now()
+        every = [views.workflow(stands, now) for stands in await self.fleet.workflows()]
+        fits = [view for view in every if not statuses or view["status"] in statuses]
+        flows, more = page(fits, limit, cursor)
+        return {
+            "workflows": flows,
+            "count": len(flows),
+            "summary": views.summary(flows, "workflow"),
+            "next_cursor": more,
+        }
+
+    async def cancel_workflow(self, workflow_id: str) -> View:
+        """Stop every stage that has not ended; what they made so far is archived, not lost."""
+        return await self._view(await self.fleet.cancel_workflow(workflow_id))
+
+    async def collect_workflow_result(
+        self, workflow_id: str, include_all_stages: bool = False, include_logs: bool = False
+    ) -> View:
+        """What a workflow came to: final_result, of its last stage; or all of stage_results.
+
+        `include_logs` names the log of each stage, a resource to read.
+        """
+        stands = await self.fleet.workflow(workflow_id)
+        results = [_result(stands, number, include_logs) for number in range(len(stands.tasks))]
+        found = await self._view(stands)
+        if include_all_stages:
+            return {**found, "stage_results": results}
+        return {**found, "final_result": results[-1]}
+
+    async def cleanup_workflow(self, workflow_id: str) -> View:
+        """Put away the worktrees and branches of a workflow that has ended.
+
+        Branches that are not on the trunk are kept under refs/fleet/archive/: no work is lost.
+        """
+        stands = await self.fleet.workflow(workflow_id)
+        told = [
+            each._asdict()
+            for task in stands.tasks
+            for each in await put_away(self.house.desk, task, beside=stands.tasks)
+        ]
+        return {"workflow_id": stands.workflow.id, "cleaned": told}
+
+    async def _view(self, stands: WorkflowStatus) -> View:
+        return views.workflow(stands, await self.fleet.store.now())
+
+
+def _timed(stage: dict[str, Any], seconds: float | None) -> dict[str, Any]:
+    """A time-out for the workflow is one for each stage that has none of its own."""
+    has_one = stage.get("timeout_seconds") is not None or "timeout_s" in stage
+    return stage if seconds is None or has_one else {**stage, "timeout_seconds": seconds}
+
+
+def _result(stands: WorkflowStatus, number: int, include_logs: bool) -> View:
+    task = stands.tasks[number]
+    run = next((run for run in stands.runs if run.task == task.id), None)
+    found = {
+        "index": number,
+        "name": task.stage.name if task.stage else task.title,
+        "status": views.status(task),
+        "worker_id": task.id,
+        "branch_name": task.branch,
+        "error_message": task.note or None,
+        "result": views.result(run),
+    }
+    if include_logs and run:
+        found["log"] = f"fleet://runs/{run.id}/log"
+    return found

@@ -1,0 +1,32 @@
+"""Waiting for tasks: until nothing more happens to them by itself."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from codefleet.domain.model import State, Task, TaskId
+from codefleet.fleet.core import Core
+from codefleet.ports import TaskQuery
+
+LONGEST_LOOK_S = 5.0
+SETTLED = (State.COMPLETED, State.FAILED, State.CANCELLED, State.ASKING)
+
+
+class Watching(Core):
+    async def watch(self, tasks: Sequence[TaskId], within: float) -> AsyncIterator[Sequence[Task]]:
+        """How these tasks stand: now, at every change, and at least every few seconds.
+
+        It ends when each of them has ended or waits for a human, or when the time is over.
+        """
+        began = await self.store.now()
+        while True:
+            seen = await self.store.last_seq()
+            found = await self.store.tasks(TaskQuery(ids=tasks))
+            yield found
+            left = within - (await self.store.now() - began).total_seconds()
+            if left <= 0 or all(self.is_settled(task) for task in found):
+                return
+            await self.store.changed(seen, within=min(left, LONGEST_LOOK_S))
+
+    @staticmethod
+    def is_settled(task: Task) -> bool:
+        """Has it ended, or does it wait for a human?"""
+        return task.state in SETTLED or (task.state is State.REVIEW and not task.approved)

@@ -1,0 +1,112 @@
+"""A runner in the background: one per home, a process of its own that outlives who started it.
+
+It ends by itself when there has been nothing to do for a while. Nothing queued meanwhile is
+overlooked: it leaves the list of runners first and looks at the queue then, and whoever queues
+work looks at that list afterwards.
+"""
+
+import asyncio
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from codefleet.domain.model import FINAL
+from codefleet.fleet import Fleet
+from codefleet.runner.collector import dead_runners
+from codefleet.runner.desk import Desk
+from codefleet.runner.loop import Loop
+from codefleet.wiring import open_fleet
+
+LOOK_AGAIN_S = 0.05
+
+
+async def ensure(fleet: Fleet) -> bool:
+    """Start a runner if there is work and nobody to do it; True when one was started."""
+    if not await _has_work(fleet) or await is_staffed(fleet):
+        return False
+    start(fleet.home)
+    return True
+
+
+async def is_staffed(fleet: Fleet) -> bool:
+    """Does any runner live?"""
+    known = {runner.id for runner in await fleet.store.runners()}
+    return bool(known - await dead_runners(fleet))
+
+
+def start(home: Path) -> int:
+    """Start a process that becomes the background runner, or ends when there is one; its pid."""
+    log = home / "logs" / "runner.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "codefleet.runner.background", str(home)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=home,
+            start_new_session=True,
+        )
+    child.returncode = 0  # nobody waits for it: it shall outlive us
+    return child.pid
+
+
+async def work(home: Path) -> None:
+    """Be the one background runner of this home until there has been nothing to do for long."""
+    async with open_fleet(home) as fleet:
+        with _only_one(home) as lock:
+            while not _taken(lock):
+                if await is_staffed(fleet):
+                    return
+                await asyncio.sleep(LOOK_AGAIN_S)
+            await _run(fleet)
+
+
+async def _run(fleet: Fleet) -> None:
+    stopped = asyncio.Event()
+    while not stopped.is_set():
+        loop = Loop(Desk(fleet), until_idle=True, idle_s=fleet.config.idle_s)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, _stop, loop, stopped)
+        await loop.run()
+        if await loop.is_idle():  # asked once more, now that nobody counts on us any longer
+            return
+
+
+def _stop(loop: Loop, stopped: asyncio.Event) -> None:
+    loop.stop(firm=stopped.is_set())
+    stopped.set()
+
+
+async def _has_work(fleet: Fleet) -> bool:
+    counts = await fleet.store.counts()
+    return any(number for state, number in counts.items() if state not in FINAL)
+
+
+@contextmanager
+def _only_one(home: Path) -> Iterator[int]:
+    """The file whose lock the background runner holds for as long as it lives."""
+    file = home / "locks" / "runner.lock"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    asyncio.run(work(Path(sys.argv[1])))

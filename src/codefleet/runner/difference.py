@@ -1,0 +1,52 @@
+"""What a run or a task changed: where git finds it, and the text of it."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.errors import NotFound
+from codefleet.domain.model import Change, Run
+from codefleet.fleet import Fleet
+from codefleet.runner.git import Git
+
+PLAIN = ("--no-ext-diff", "--no-textconv")
+
+
+class Work(NamedTuple):
+    """Where git finds the work of a task: a folder, and what to compare there."""
+
+    folder: Path
+    revisions: tuple[str, ...]
+    changes: tuple[Change, ...]
+
+
+async def work_of(fleet: Fleet, ref: str) -> Work:
+    """The work of a task: of its last run that has any, or what landed."""
+    task = await fleet.get(ref)
+    folder = Path((await fleet.repo(task.repo)).path)
+    for run in reversed(await fleet.runs_of(task.id)):
+        if found := await _of_run(run, folder):
+            return found
+    if task.landed:
+        return Work(folder, (f"{task.landed}^", task.landed), ())
+    raise NotFound(
+        f"{task.id} has changed nothing yet", hint=f"`fleet show {task.id}` tells where it stands"
+    )
+
+
+async def diff_of(fleet: Fleet, run: Run) -> str:
+    """What one run changed, as text."""
+    task = await fleet.get(run.task)
+    found = await _of_run(run, Path((await fleet.repo(task.repo)).path))
+    if found is None:
+        raise NotFound(f"{run.id} has changed nothing yet", hint="look again when it has ended")
+    return await Git(found.folder)("diff", "--no-color", *PLAIN, *found.revisions, "--")
+
+
+async def _of_run(run: Run, folder: Path) -> Work | None:
+    if run.is_live and run.worktree and run.base and Path(run.worktree).is_dir():
+        from codefleet.runner.radar import snapshot  # here, because few calls look at live work
+
+        return Work(folder, (run.base, await snapshot(Path(run.worktree))), ())
+    if run.evidence:
+        return Work(folder, (run.evidence.base, run.evidence.tip), run.evidence.changes)
+    return None

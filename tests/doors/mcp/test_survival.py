@@ -1,0 +1,146 @@
+"""The server may end at any moment; the agents belong to a runner, and there is one."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codefleet.wiring import open_fleet
+from tests.doors.mcp.conftest import BOUND_S, connected
+from tests.gitrepo import SampleRepo
+from tests.script import script
+
+OLD_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+
+
+class RawServer:
+    """A server spoken to line by line, as the protocol of old has it."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "codefleet", "mcp"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._number = 0
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+        assert self.process.stdout
+        for line in self.process.stdout:
+            answer = json.loads(line)
+            if answer.get("id") == self._number:
+                assert "result" in answer, answer
+                return dict(answer["result"])
+        raise AssertionError("the server ended")
+
+    def begin(self, version: str) -> str:
+        client = {"name": "test", "version": "1"}
+        told = self.ask("initialize", protocolVersion=version, capabilities={}, clientInfo=client)
+        self._send({"method": "notifications/initialized"})
+        return str(told["protocolVersion"])
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        told = self.ask("tools/call", name=tool, arguments=arguments)
+        return dict(json.loads(told["content"][0]["text"]))
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def close(self) -> int:
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.close()
+        code = self.process.wait(BOUND_S)
+        self.process.stdout.close()
+        return code
+
+
+@pytest.mark.parametrize("how", ["killed", "closed"])
+async def test_a_worker_finishes_when_its_server_ends_and_a_new_server_shows_it(
+    home: Path, repo: SampleRepo, how: str, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    steps = script(f"wait until {go} 60", "write hello.txt hi")
+    server = await asyncio.to_thread(RawServer)
+    server.begin("2025-06-18")
+    made = server.call("create_worker", repo_path=str(repo.path), task_name="Greet", prompt=steps)
+    await _running(home, made["worker_id"])
+    if how == "killed":
+        server.process.send_signal(signal.SIGKILL)
+    server.close()
+    go.touch()
+    async with connected() as call:
+        assert (await call("wait", ids=[made["worker_id"]], timeout_seconds=60))["settled"]
+        found = await call("get_worker_status", worker_id=made["worker_id"])
+        assert found["status"] == "succeeded"
+        assert found["retry_count"] == 0
+
+
+@pytest.mark.parametrize("version", OLD_VERSIONS)
+def test_older_revisions_of_the_protocol_are_spoken(home: Path, version: str) -> None:
+    server = RawServer()
+    assert server.begin(version) == version
+    assert len(server.ask("tools/list")["tools"]) == 30
+    assert server.call("list_workers")["count"] == 0
+    assert server.close() == 0
+
+
+async def test_two_servers_on_one_home_have_one_runner_and_every_worker_runs_once(
+    home: Path, repo: SampleRepo, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    async with connected() as one, connected() as two:
+        made = await asyncio.gather(
+            *(
+                call(
+                    "create_worker",
+                    repo_path=str(repo.path),
+                    task_name=f"Greet {number}",
+                    prompt=script(f"wait until {go} 60", f"write {number}.txt hi"),
+                )
+                for number, call in enumerate((one, two, one, two))
+            )
+        )
+        ids = [worker["worker_id"] for worker in made]
+        await _running(home, ids[0])
+        go.touch()
+        assert (await two("wait", ids=ids, timeout_seconds=60))["settled"]
+        status = [(await one("get_worker_status", worker_id=each))["status"] for each in ids]
+        assert status == ["succeeded"] * 4
+    async with open_fleet(home) as fleet:
+        started = [e.kind for e in await fleet.events() if e.kind == "runner.started"]
+        assert len(started) == 1
+        assert [task.runs for task in [await fleet.get(each) for each in ids]] == [1] * 4
+
+
+async def test_the_runner_ends_by_itself_when_there_is_nothing_left_to_do(
+    home: Path, repo: SampleRepo
+) -> None:
+    async with connected() as call:
+        made = await call(
+            "create_worker",
+            repo_path=str(repo.path),
+            task_name="Greet",
+            prompt=script("write hello.txt hi"),
+        )
+        await call("wait", ids=[made["worker_id"]], timeout_seconds=60)
+    async with open_fleet(home) as fleet:
+        async with asyncio.timeout(BOUND_S):
+            while await fleet.store.runners():
+                await fleet.store.changed(await fleet.store.last_seq(), within=0.5)
+
+
+async def _running(home: Path, worker: str) -> None:
+    async with open_fleet(home) as fleet, asyncio.timeout(BOUND_S):
+        while not any(run.worktree for run in await fleet.runs_of(worker)):
+            await fleet.store.changed(await fleet.store.last_seq(), within=0.5)
