@@ -5,7 +5,7 @@ from importlib import import_module
 
 from bench.row import Row
 
-PARTS = ("store", "postgres", "worktree", "wake", "agents", "cli")
+PARTS = ("store", "postgres", "worktree", "wake", "agents", "cli", "mcp")
 
 
 def main() -> None:

@@ -185,6 +185,10 @@ class Config(Noun):
     spawn_depth: int = Field(
         2, ge=0, description="How deep tasks that agents create may lie below a human's."
     )
+    agent_tools: bool = Field(
+        False,
+        description="Give agents tools of the fleet over MCP: ask, report, note, create tasks.",
+    )
     keep_runs_days: float = Field(
         14.0, ge=0, description="Age after which `fleet gc` removes the files of an ended run."
     )
@@ -220,6 +224,7 @@ FLEET_WIDE = frozenset(
 NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not ask for secrets or money
     *("environment", "run_budget_usd", "run_budget_tokens"),
     *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents", "spawn_depth"),
+    "agent_tools",
 }
 
 

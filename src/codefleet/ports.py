@@ -266,7 +266,8 @@ class Assignment(NamedTuple):
     """What a coder needs to know to start a run.
 
     `judged` are globs of the tools that the policy has rules about: a program that can ask for
-    leave should ask before it uses one of them.
+    leave should ask before it uses one of them. `tools` is the call of the run's own MCP server,
+    for programs that take one; it is empty where agents get none.
     """
 
     run: Run
@@ -277,6 +278,7 @@ class Assignment(NamedTuple):
     options: Mapping[str, object]
     resume: str | None = None
     judged: Sequence[str] = ()
+    tools: Sequence[str] = ()
 
 
 class Start(NamedTuple):

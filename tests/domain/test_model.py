@@ -39,6 +39,7 @@ BOUNDED: dict[type[Noun], dict[str, st.SearchStrategy[Any]]] = {
         "max_attempts": st.none() | st.integers(min_value=1),
         "timeout_s": positive,
         "options": st.dictionaries(st.text(), plain_json, max_size=3),
+        "metadata": st.dictionaries(st.text(), plain_json, max_size=3),
     },
     model.Budget: {"usd": positive, "tokens": st.none() | st.integers(min_value=1)},
     model.Usage: {"cost_usd": finite},

@@ -42,6 +42,7 @@ from codefleet.ports import (
 
 ALLOWED = ("Bash", "WebFetch", "WebSearch")
 """Besides edits in the worktree. With these it needs no bypass, which it refuses to root."""
+SERVER = "fleet"
 EDITS = ("Edit", "Write", "NotebookEdit")
 
 REFUSALS = {
@@ -95,7 +96,8 @@ class Claude:
                 *("-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose"),
                 "--permission-prompt-tool=stdio",
                 *flag("permission-mode", options.text("permission_mode", _mode(judged))),
-                *flag("allowedTools", ",".join(options.texts("allowed_tools", _free(judged)))),
+                *flag("allowedTools", ",".join(options.texts("allowed_tools", _free(assignment)))),
+                *flag("mcp-config", _servers(assignment.tools)),
                 *flag("model", assignment.run.model),
                 *flag("effort", options.maybe("effort")),
                 *flag("resume", assignment.resume),
@@ -161,9 +163,18 @@ def _mode(judged: Sequence[str]) -> str:
     return "acceptEdits" if len(_not_judged(EDITS, judged)) == len(EDITS) else "default"
 
 
-def _free(judged: Sequence[str]) -> Sequence[str]:
+def _free(assignment: Assignment) -> Sequence[str]:
     """What it may use without asking."""
-    return _not_judged(ALLOWED, judged)
+    own = (f"mcp__{SERVER}",) if assignment.tools else ()
+    return [*_not_judged(ALLOWED, assignment.judged), *own]
+
+
+def _servers(tools: Sequence[str]) -> str | None:
+    """The run's own MCP server, beside those that the user has."""
+    if not tools:
+        return None
+    server = {"type": "stdio", "command": tools[0], "args": list(tools[1:])}
+    return json.dumps({"mcpServers": {SERVER: server}})
 
 
 def _not_judged(tools: Sequence[str], judged: Sequence[str]) -> Sequence[str]:

@@ -6,7 +6,7 @@ sums over the whole thread, resumed runs included; money is not told.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from codefleet.coders import trouble
@@ -89,6 +89,7 @@ class Codex:
                 options.text("program", self.program),
                 *("exec", "--json", "--skip-git-repo-check"),
                 *flag("sandbox", options.choice("sandbox", *modes)),
+                *_servers(assignment.tools),
                 *flag("model", assignment.run.model),
                 *flag("config", effort and f"model_reasoning_effort={json.dumps(effort)}"),
                 *options.texts("args"),
@@ -122,6 +123,17 @@ class Codex:
 
 
 coder = Codex()
+
+
+def _servers(tools: Sequence[str]) -> list[str]:
+    """The run's own MCP server, beside those that the user has."""
+    if not tools:
+        return []
+    command, args = json.dumps(tools[0]), json.dumps(list(tools[1:]))
+    return [
+        f"--config=mcp_servers.fleet.command={command}",
+        f"--config=mcp_servers.fleet.args={args}",
+    ]
 
 
 def _item(item: Fields, *, done: bool) -> Iterator[Signal]:

@@ -24,7 +24,7 @@ class Tokens(Core):
         """The live run that a token speaks for."""
         name, _, seal = token.strip().rpartition(":")
         found = await self.store.runs(ids=[RunId(name)]) if name else ()
-        if not found or not hmac.compare_digest(seal, _seal(self._key(), found[0].id)):
+        if not found or not _same(seal, _seal(self._key(), found[0].id)):
             raise Refused("this token is not one of this fleet", hint="use the one of your own run")
         if not found[0].is_live:
             raise Refused(f"the run {name} is over", hint="a token is good while its run lives")
@@ -53,6 +53,10 @@ def secret(file: Path) -> bytes:
     finally:
         draft.unlink()
     return file.read_bytes()
+
+
+def _same(given: str, seal: str) -> bool:
+    return hmac.compare_digest(given.encode(errors="replace"), seal.encode())
 
 
 def _seal(key: bytes, run: RunId) -> str:

@@ -14,7 +14,7 @@ from codefleet.domain.model import Evidence, Landing, Reason, Repo, Result, Run,
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Assignment, Coder
-from codefleet.runner import checkpoint, continuing, custody, prompt, staging, verdict
+from codefleet.runner import checkpoint, continuing, custody, own_tools, prompt, staging, verdict
 from codefleet.runner.aftermath import Aftermath
 from codefleet.runner.allowance import Allowance
 from codefleet.runner.briefing import asked_before, brief
@@ -244,6 +244,7 @@ class Attempt:
         )
         file = self.folder / "prompt.md"
         await asyncio.to_thread(file.write_text, text := prompt.compose(story))
+        token = own_tools.grant(self.fleet, self.run.id, self.folder)
         start = coder.start(
             Assignment(
                 run=self.run,
@@ -254,6 +255,7 @@ class Attempt:
                 options=self.settings.coders.get(coder.name, {}),
                 resume=session,
                 judged=[rule.tool for rule in self.settings.policy],
+                tools=own_tools.call(self.fleet.home, token) if self.settings.agent_tools else (),
             )
         )
         if start.listens:
@@ -268,6 +270,7 @@ class Attempt:
                     "FLEET_RUN": self.run.id,
                     "FLEET_TASK": self.task.id,
                     "FLEET_NOTES": story.notes,
+                    own_tools.VARIABLE: str(token),
                     **start.env,
                 },
             ),

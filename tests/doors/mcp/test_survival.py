@@ -21,9 +21,9 @@ OLD_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 class RawServer:
     """A server spoken to line by line, as the protocol of old has it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *args: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "codefleet", "mcp"],
+            [sys.executable, *(args or ("-m", "codefleet", "mcp"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -93,6 +93,18 @@ def test_older_revisions_of_the_protocol_are_spoken(home: Path, version: str) ->
     assert len(server.ask("tools/list")["tools"]) == 30
     assert server.call("list_workers")["count"] == 0
     assert server.close() == 0
+
+
+def test_codefleet_without_arguments_serves_a_client_that_holds_a_pipe(home: Path) -> None:
+    named = "import sys; sys.argv[0] = 'codefleet'; from codefleet.doors.cli import main; main()"
+    server = RawServer("-c", named)
+    server.begin("2025-06-18")
+    assert server.call("list_workers")["count"] == 0
+    assert server.close() == 0
+    done = subprocess.run(
+        [sys.executable, "-c", named], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert "Usage: codefleet" in done.stdout
 
 
 async def test_two_servers_on_one_home_have_one_runner_and_every_worker_runs_once(

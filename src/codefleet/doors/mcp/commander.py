@@ -8,7 +8,7 @@ from codefleet.coders import registry
 from codefleet.domain.model import Draft, State, Task, TaskId
 from codefleet.doors.mcp import briefly
 from codefleet.doors.mcp.house import Toolset, View
-from codefleet.doors.mcp.limits import Limit, Seconds
+from codefleet.doors.mcp.limits import Limit, Seconds, Seq
 from codefleet.ports import TaskQuery
 
 
@@ -123,16 +123,14 @@ class Commander(Toolset):
         return await self._moved(await self.fleet.cancel(task_id))
 
     async def tail_events(
-        self, task_id: str | None = None, after: int | None = None, limit: Limit = 50
+        self, task_id: str | None = None, after: Seq | None = None, limit: Limit = 50
     ) -> View:
         """What happened, oldest first: the last events, or those after a `seq`.
 
         Go on with next_after.
         """
         newest = after is None
-        found = await self.fleet.events(
-            after=max(0, after or 0), task=task_id, limit=limit, newest=newest
-        )
+        found = await self.fleet.events(after=after or 0, task=task_id, limit=limit, newest=newest)
         return {
             "events": [event.model_dump(mode="json", exclude_defaults=True) for event in found],
             "next_after": found[-1].seq if found else after or 0,
