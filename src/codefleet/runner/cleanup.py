@@ -1,9 +1,9 @@
-"""Putting away what a workflow leaves: its worktrees and branches go, its work stays archived."""
+"""Putting away what ended work leaves: worktrees and branches go, the work stays archived."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import Refused, Workspace
 from codefleet.domain.model import Task
 from codefleet.runner.collector import Told
 from codefleet.runner.desk import Desk
@@ -24,6 +24,23 @@ async def clean_up(desk: Desk, ref: str) -> AsyncIterator[Told]:
             yield Told(f"worktree {path}")
         if told := await _branch(Path(repo.path), repo.trunk, task):
             yield told
+
+
+async def put_away(
+    desk: Desk, task: Task, *, branch: bool = True, worktree: bool = True
+) -> AsyncIterator[Told]:
+    """The same for one task that is no stage of a workflow."""
+    if not task.state.is_final:
+        raise Refused(f"{task.id} is {task.state}", hint="wait for its end, or cancel it first")
+    repo = await desk.repo(task.repo)
+    place = Workplace(desk, repo)
+    busy = await place.in_use()
+    for slot in await place.pool.slots():
+        if worktree and task.branch and slot.branch == task.branch and slot.path not in busy:
+            await place.pool.remove(slot.path)
+            yield Told(f"worktree {slot.path}")
+    if branch and (told := await _branch(Path(repo.path), repo.trunk, task)):
+        yield told
 
 
 async def _branch(repo: Path, trunk: str, task: Task) -> Told | None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.domain.errors import Refused, Workspace
+from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Repo, RunId, Runner, State, Task, TaskId
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
@@ -41,36 +41,6 @@ async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
             yield told
     async for told in _run_folders(desk, dry_run=dry_run):
         yield told
-
-
-async def put_away(
-    desk: Desk,
-    task: Task,
-    *,
-    branch: bool = True,
-    worktree: bool = True,
-    beside: Sequence[Task] = (),
-) -> list[Told]:
-    """Take away what an ended task left; a branch that is not on the trunk is archived first.
-
-    What other tasks may still build on, `beside` it, must have ended too.
-    """
-    for each in (task, *beside):
-        if not each.state.is_final:
-            raise Refused(
-                f"{each.id} is {each.state}", hint="wait for its end, or cancel it; then clean up"
-            )
-    repo = await desk.repo(task.repo)
-    place = Workplace(desk, repo)
-    told = []
-    busy = await place.in_use()
-    for slot in await place.pool.slots():
-        if worktree and task.branch and slot.branch == task.branch and slot.path not in busy:
-            await place.pool.remove(slot.path)
-            told.append(Told(f"worktree {slot.path}"))
-    if branch and task.branch and task.branch in await _fleet_branches(repo):
-        told.append(await _put_away(repo, task.branch))
-    return told
 
 
 async def trim(desk: Desk) -> None:

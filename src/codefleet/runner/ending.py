@@ -10,9 +10,6 @@ from codefleet.runner import rests, verdict
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.redaction import redacted
 
-FIRST_LIMIT_REST_S = 4.0
-LONGEST_LIMIT_REST_S = 60.0
-
 
 async def write_down(
     ended: verdict.Verdict, hold: Hold, settings: Config, earlier: Sequence[Run]
@@ -23,7 +20,7 @@ async def write_down(
         case verdict.Failed() as bad:
             return await hold.end(lambda run: fleet.fail(run, bad.reason, bad.note, settings))
         case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
-            until = _rest_after_limit(await fleet.store.now(), earlier)
+            until = _rest_after_limit(await fleet.store.now(), earlier, settings)
             return await hold.end(lambda run: fleet.release(run, note, until=until, reason=reason))
         case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
             refused = rests.Refused(reason, note, until)
@@ -37,10 +34,10 @@ async def write_down(
     return None
 
 
-def _rest_after_limit(now: datetime, earlier: Sequence[Run]) -> datetime:
-    """A limit that does not say when it ends: longer and longer rests, to a minute."""
+def _rest_after_limit(now: datetime, earlier: Sequence[Run], settings: Config) -> datetime:
+    """A limit that does not say when it ends: longer and longer rests, to a bound."""
     times = sum(1 for _ in takewhile(_was_limited, reversed(earlier)))
-    rest = min(FIRST_LIMIT_REST_S * float(2**times), LONGEST_LIMIT_REST_S)
+    rest = min(settings.limit_rest_s * float(2 ** min(times, 30)), settings.longest_limit_rest_s)
     return now + timedelta(seconds=rest)
 
 

@@ -118,8 +118,8 @@ async def take_over(worktree: Path, commit: str, run: Run) -> None:
 
 
 def landing(task: Task, usual: Landing) -> Landing:
-    """How the work of this task lands: a stage says it for itself."""
-    return task.stage.landing if task.stage else usual
+    """How the work of this task lands: a stage says it for itself, and a task may."""
+    return task.stage.landing if task.stage else task.lands or usual
 
 
 class _Known(NamedTuple):

@@ -66,12 +66,13 @@ async def test_the_patterns_of_old_run_as_they_stand(
         assert found["progress"] == "3/3 stages complete (3 succeeded)"
         every = await call("collect_workflow_result", workflow_id=flow, include_all_stages=True)
         first = every["stage_results"][0]
-        assert first["result"]["files_changed"] == [f"{first['name']}.txt"]
+        assert first["summary"] == "Wrote it"
+        assert first["files"] == [f"{first['stage']}.txt"]
         listed = await call("list_workflows", statuses=["succeeded"])
         assert [each["workflow_id"] for each in listed["workflows"]] == [flow]
         await call("cleanup_workflow", workflow_id=flow)
         assert not repo.git("branch", "--list", "fleet/*")
-        assert repo.saved(f"{first['name']}.txt") == {"hi\n"}
+        assert repo.saved(f"{first['stage']}.txt") == {"hi\n"}
 
 
 async def test_a_workflow_that_cannot_be_right_starts_nothing(home: Path, repo: SampleRepo) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from codefleet.domain.handover import StageResult
 from codefleet.domain.model import Evidence, Reason, Run, State, Task, WorkflowStatus
 from codefleet.runner.places import Places
 
@@ -119,6 +120,11 @@ def workflow(stands: WorkflowStatus, now: datetime) -> View:
         "progress": progress,
         "summary_line": f"{stands.workflow.name}: {progress}, {elapsed}",
     }
+
+
+def stage_result(found: StageResult) -> View:
+    """What one stage came to, with both words for its status."""
+    return {**found.model_dump(mode="json"), "status": STATUS[found.state], "said": found.status}
 
 
 def summary(views: Sequence[View], noun: str) -> str:

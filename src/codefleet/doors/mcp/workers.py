@@ -14,7 +14,7 @@ from codefleet.doors.mcp.limits import Limit, Lines
 from codefleet.ports import TaskQuery
 from codefleet.runner import background
 from codefleet.runner.checkup import checkup
-from codefleet.runner.collector import put_away
+from codefleet.runner.cleanup import put_away
 
 LONGEST_TAIL = 256 * 1024
 
@@ -170,10 +170,8 @@ class Workers(Toolset):
         A branch that is not on the trunk is kept under refs/fleet/archive/: no work is lost.
         """
         task = await self.fleet.get(worker_id)
-        told = await put_away(
-            self.house.desk, task, branch=remove_branch, worktree=remove_worktree_dir
-        )
-        return {"worker_id": task.id, "cleaned": [each._asdict() for each in told]}
+        doing = put_away(self.house.desk, task, branch=remove_branch, worktree=remove_worktree_dir)
+        return {"worker_id": task.id, "cleaned": [told._asdict() async for told in doing]}
 
     async def _view(self, task: Task) -> View:
         run = (await self.house.last_runs([task])).get(task.id)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from codefleet.coders import registry
+from codefleet.coders import fitness
 from codefleet.domain import workflow
 from codefleet.domain.model import WorkflowStatus
 from codefleet.doors.mcp import views
 from codefleet.doors.mcp.house import Toolset, View, page
 from codefleet.doors.mcp.limits import Limit
-from codefleet.runner.collector import put_away
+from codefleet.runner.cleanup import clean_up
 
 
 class Workflows(Toolset):
@@ -44,7 +44,7 @@ class Workflows(Toolset):
             "stages": [_timed(stage, timeout_seconds) for stage in stages],
         }
         plan = workflow.parse(said)
-        workflow.check_coders(plan, registry.names())
+        fitness.check(plan, usual=self.fleet.config.coders)
         caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
         flow = await self.fleet.start(plan, repo.name, by=caller)
@@ -79,27 +79,25 @@ class Workflows(Toolset):
     ) -> View:
         """What a workflow came to: final_result, of its last stage; or all of stage_results.
 
-        `include_logs` names the log of each stage, a resource to read.
+        `include_logs` names the log of each run, a resource to read.
         """
+        found = await self.fleet.collect_workflow(workflow_id, every=include_all_stages)
+        results = [views.stage_result(each) for each in found.results]
         stands = await self.fleet.workflow(workflow_id)
-        results = [_result(stands, number, include_logs) for number in range(len(stands.tasks))]
-        found = await self._view(stands)
+        told = await self._view(stands)
+        if include_logs:
+            told["logs"] = [f"fleet://runs/{run.id}/log" for run in stands.runs]
         if include_all_stages:
-            return {**found, "stage_results": results}
-        return {**found, "final_result": results[-1]}
+            return {**told, "stage_results": results}
+        return {**told, "final_result": results[-1] if results else None}
 
     async def cleanup_workflow(self, workflow_id: str) -> View:
         """Put away the worktrees and branches of a workflow that has ended.
 
         Branches that are not on the trunk are kept under refs/fleet/archive/: no work is lost.
         """
-        stands = await self.fleet.workflow(workflow_id)
-        told = [
-            each._asdict()
-            for task in stands.tasks
-            for each in await put_away(self.house.desk, task, beside=stands.tasks)
-        ]
-        return {"workflow_id": stands.workflow.id, "cleaned": told}
+        told = [each._asdict() async for each in clean_up(self.house.desk, workflow_id)]
+        return {"workflow_id": workflow_id, "cleaned": told}
 
     async def _view(self, stands: WorkflowStatus) -> View:
         return views.workflow(stands, await self.fleet.store.now())
@@ -109,20 +107,3 @@ def _timed(stage: dict[str, Any], seconds: float | None) -> dict[str, Any]:
     """A time-out for the workflow is one for each stage that has none of its own."""
     has_one = stage.get("timeout_seconds") is not None or "timeout_s" in stage
     return stage if seconds is None or has_one else {**stage, "timeout_seconds": seconds}
-
-
-def _result(stands: WorkflowStatus, number: int, include_logs: bool) -> View:
-    task = stands.tasks[number]
-    run = next((run for run in stands.runs if run.task == task.id), None)
-    found = {
-        "index": number,
-        "name": task.stage.name if task.stage else task.title,
-        "status": views.status(task),
-        "worker_id": task.id,
-        "branch_name": task.branch,
-        "error_message": task.note or None,
-        "result": views.result(run),
-    }
-    if include_logs and run:
-        found["log"] = f"fleet://runs/{run.id}/log"
-    return found
