@@ -78,10 +78,13 @@ def test_the_table_of_another_repo_does_not_count(home: Path) -> None:
     assert load(home, repo_name="mail", env={}).landing is Landing.QUEUE
 
 
-def test_options_of_a_coder_are_joined_one_by_one(home: Path, repo: Path) -> None:
-    written(home, '[coders.command]\nargv = ["a"]\noutput = "text"\n[coders.other]\nx = 1\n')
-    written(repo, '[coders.command]\nargv = ["b"]\n')
-    config = load(home, repo=repo, env={})
+def test_options_of_a_coder_are_joined_one_by_one(home: Path) -> None:
+    written(
+        home,
+        '[coders.command]\nargv = ["a"]\noutput = "text"\n[coders.other]\nx = 1\n'
+        '[repos.shop.coders.command]\nargv = ["b"]\n',
+    )
+    config = load(home, repo_name="shop", env={})
     assert config.coders == {"command": {"argv": ["b"], "output": "text"}, "other": {"x": 1}}
 
 
@@ -197,6 +200,31 @@ def test_a_file_that_cannot_be_read_is_refused(home: Path, make: object) -> None
 def test_a_repos_own_file_cannot_decide_for_the_fleet(home: Path, repo: Path, line: str) -> None:
     written(repo, line)
     assert "cannot be set here" in refused(home, repo).problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[coders.claude]\npermission_mode = "bypassPermissions"',
+        '[coders.claude.env]\nANTHROPIC_BASE_URL = "http://elsewhere"',
+        '[coders.acp.agents.mine]\nargv = ["./agent"]',
+        "permission_s = 1e9",
+    ],
+)
+def test_a_repo_cannot_give_itself_leave(home: Path, repo: Path, text: str) -> None:
+    written(repo, text + "\n")
+    wrong = refused(home, repo)
+    assert f"{repo / 'fleet.toml'}, line 1: " in wrong.problem
+    assert "cannot be set here" in wrong.problem
+    assert "put it into the home's fleet.toml; for one repo: [repos.NAME]" in wrong.hint
+
+
+def test_a_repo_may_choose_among_the_coders_by_name(home: Path, repo: Path) -> None:
+    rule = '[[route]]\nname = "all"\ncoder = "codex"\n'
+    written(repo, f'coder = "claude"\nmodel = "small"\nfallback = "gemini"\n{rule}')
+    config = load(home, repo=repo, env={})
+    assert (config.coder, config.model, config.fallback) == ("claude", "small", "gemini")
+    assert config.route[0].coder == "codex"
 
 
 def test_the_home_is_named_by_a_variable_or_is_in_the_users_folder(tmp_path: Path) -> None:

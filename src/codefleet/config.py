@@ -221,8 +221,8 @@ FLEET_WIDE = frozenset(
         *("idle_s", "allowed_repos"),
     }
 )
-NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not ask for secrets or money
-    *("environment", "run_budget_usd", "run_budget_tokens"),
+NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not take leave, secrets or money
+    *("coders", "permission_s", "environment", "run_budget_usd", "run_budget_tokens"),
     *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents", "spawn_depth"),
     "agent_tools",
 }
@@ -384,7 +384,9 @@ def check(layer: Layer) -> None:
     for key in sorted(layer.forbidden & layer.values.keys()):
         raise BadConfig(
             f"{layer.place(key)}: {key} cannot be set here",
-            hint=f"set it for the whole fleet: `fleet config set {key} VALUE`",
+            hint=f"set it for the whole fleet: `fleet config set {key} VALUE`"
+            if key in FLEET_WIDE
+            else f"put it into the home's fleet.toml; for one repo: [repos.NAME] {key}",
         )
     if not layer.values:
         return

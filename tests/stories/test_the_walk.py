@@ -457,7 +457,8 @@ async def test_a_repo_may_name_the_coder_of_its_own_tasks(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:
     argv = '["touch", "made.txt"]'
-    repo.write("fleet.toml", f'coder = "command"\n[coders.command]\nargv = {argv}\n')
+    (fleet.home / "fleet.toml").write_text(f"[coders.command]\nargv = {argv}\n")
+    repo.write("fleet.toml", 'coder = "command"\n')
     repo.commit("Choose a coder")
     task = await add("Make it")
     await crew.work()
