@@ -239,12 +239,17 @@ class Asks(NamedTuple):
 
 
 class Wants(NamedTuple):
-    """The agent waits for leave to use a tool. `request` names what is to be answered."""
+    """The agent waits for leave to use a tool. `request` names what is to be answered.
+
+    `paths` are the files that a file tool is to be used on, as the agent names them: rules look at
+    where they lead. For any other tool, rules look at `detail`.
+    """
 
     request: str
     tool: str
     detail: str = ""
     input: str = "{}"
+    paths: tuple[str, ...] = ()
 
 
 class Finished(NamedTuple):

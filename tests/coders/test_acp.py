@@ -163,6 +163,7 @@ def test_a_rule_about_a_path_is_not_led_astray() -> None:
     call = {"kind": "edit", "locations": [{"path": "/work/src/../secret/key"}, {"path": "/etc/x"}]}
     [wants] = Reading(PurePath("/work")).wants("1", call)
     assert wants["detail"] == "secret/key\n/etc/x"
+    assert wants["paths"] == ["/work/src/../secret/key", "/etc/x"]
 
 
 @settings(deadline=None)  # its first example is slow where much else runs

@@ -71,6 +71,7 @@ async def test_leave_is_asked_for_and_given_for_once_only(
         "tool": "execute",
         "detail": "rm -r build",
         "input": '{"command": "rm -r build"}',
+        "paths": [],
     }
     bridge.send(permit("other", allowed=not allowed))
     bridge.send(permit(wants["request"], allowed=allowed))

@@ -90,7 +90,7 @@ def test_it_wants_leave_for_a_command_or_a_plain_path() -> None:
     ]
     [write] = wants("Write", file_path="/w/src/../../etc/x", content="x")
     assert isinstance(write, Wants)
-    assert write.detail == "/etc/x"
+    assert write.paths == ("/w/src/../../etc/x",)
     assert read(type="control_request", request_id="r1", request={"subtype": "other"}) == []
 
 

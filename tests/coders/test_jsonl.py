@@ -55,6 +55,10 @@ KNOWN: list[tuple[dict[str, Any], Signal]] = [
         {"type": "wants", "request": "1", "tool": "sh", "detail": "ls", "input": '{"a": 1}'},
         Wants("1", "sh", "ls", '{"a": 1}'),
     ),
+    (
+        {"type": "wants", "request": "1", "tool": "w", "paths": ["a", 1]},
+        Wants("1", "w", paths=("a",)),
+    ),
     ({"type": "finished"}, Finished()),
     ({"type": "finished", "text": "ok", "no_changes": True}, Finished("ok", True)),
     ({"type": "broke", "text": "no login", "reason": "auth"}, Broke("no login", "auth")),

@@ -247,7 +247,7 @@ def talk(stage: Stage, script: str, *lines: str, run: int = 1) -> list[Signal]:
 
 
 def test_a_step_it_wants_leave_for_is_done_when_it_is_allowed(stage: Stage) -> None:
-    wants = Wants("want-1", "append", "log")
+    wants = Wants("want-1", "append", "log", paths=("log",))
     allowed = coder.permit(wants, allowed=True)
     assert talk(stage, "want append log one", allowed) == [wants, Touched("log"), DONE]
     assert stage.file("log") == "one\n"

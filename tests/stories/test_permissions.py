@@ -97,6 +97,23 @@ async def test_rules_answer_without_a_human(
     assert "I may not shell: deny * rm *" in await said(fleet, task)
 
 
+@pytest.mark.parametrize("path", ["src/out/x", "src/../out/x"])
+async def test_a_path_cannot_pretend_to_be_where_a_rule_allows_it(
+    fleet: Fleet, tmp_path: Path, repo: SampleRepo, crew: Crew, add: Add, path: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo.path / "src/out").symlink_to(outside)
+    (repo.path / "out").symlink_to(outside)
+    repo.commit("Link elsewhere")
+    task = await add("Escape", "want write src/a.txt a", f"want write {path} x")
+    await crew.work(policy=rules("allow write src/*"))
+    assert await verdicts(fleet, task) == [("allow", "allow write src/*"), ("ask", "")]
+    [item] = await fleet.inbox()
+    assert item.text == f"May it use write?\n{outside.resolve() / 'x'}"
+    assert not list(outside.iterdir())
+
+
 async def test_a_rule_that_denies_counts_more_than_what_a_human_allowed_before(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:

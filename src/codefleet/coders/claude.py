@@ -18,7 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, amount, first_object, moment, parsed, text
 from codefleet.coders.options import Options, flag
-from codefleet.coders.tools import detail, target
+from codefleet.coders.tools import detail, paths
 from codefleet.domain.model import Reason, Usage
 from codefleet.ports import (
     Abilities,
@@ -193,7 +193,7 @@ def _control(id: str, request: Fields) -> Iterator[Signal]:
         case {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": dict(given)}:
             yield _question(given)
         case {"subtype": "can_use_tool", "tool_name": str(tool), "input": dict(given)}:
-            yield Wants(id, text(tool), target(given), json.dumps(given))
+            yield Wants(id, text(tool), detail(given), json.dumps(given), paths(given))
 
 
 def _question(given: Fields) -> Asks:

@@ -15,6 +15,7 @@ the others may be left out. Lines of another type, and other fields, mean nothin
 | `limit`    | `text`, `resets_at` (ISO 8601 or Unix seconds)               | no more work until   |
 | `asks`     | `text`*, `options`                                           | a human must answer  |
 | `wants`    | `request`*, `tool`*, `detail`, `input`                       | may I use this tool? |
+|            | `paths` (the files that a file tool is to be used on)        |                      |
 | `finished` | `text`, `no_changes`                                         | all is done, it says |
 | `broke`    | `text`, `reason` (one of the fleet's failure reasons)        | it cannot go on      |
 
@@ -158,15 +159,19 @@ def _limit(fields: Fields) -> Signal:
 
 
 def _asks(fields: Fields) -> Signal | None:
-    question, options = text(fields.get("text")), fields.get("options")
-    listed = options if isinstance(options, list) else []
-    return Asks(question, tuple(filter(None, map(text, listed)))) if question else None
+    question = text(fields.get("text"))
+    return Asks(question, _texts(fields.get("options"))) if question else None
 
 
 def _wants(fields: Fields) -> Signal | None:
     request, tool = text(fields.get("request")), text(fields.get("tool"))
-    given = text(fields.get("input")) or "{}"
-    return Wants(request, tool, text(fields.get("detail")), given) if request and tool else None
+    given, paths = text(fields.get("input")) or "{}", _texts(fields.get("paths"))
+    about = text(fields.get("detail"))
+    return Wants(request, tool, about, given, paths) if request and tool else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(filter(None, map(text, value if isinstance(value, list) else [])))
 
 
 def _finished(fields: Fields) -> Signal:

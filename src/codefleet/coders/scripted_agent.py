@@ -164,7 +164,8 @@ def message() -> str | None:
 
 def want(name: str, *given: str) -> None:
     request = f"want-{next(REQUESTS)}"
-    tell("wants", request=request, tool=name, detail=given[0] if given else "")
+    paths = list(given[:1]) if name in FILE_STEPS else []
+    tell("wants", request=request, tool=name, detail=given[0] if given else "", paths=paths)
     word = hear("permit")
     if word.get("allowed"):
         STEPS[name](*given)
@@ -369,6 +370,7 @@ STEPS: dict[str, Callable[..., None]] = {
         *(limit, broke, finish, crash, hang, spin, ignore, orphan),
     )
 }
+FILE_STEPS = {"write", "append", "edit", "delete"}
 LAST = {"ask", "ask-in-file", "limit", "broke", "finish", "crash"}
 
 if __name__ == "__main__":

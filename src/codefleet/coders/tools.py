@@ -1,7 +1,5 @@
 """What a tool call is about, in a few words, whatever its program calls the arguments."""
 
-import posixpath
-
 from codefleet.coders.jsonl import text
 
 TELLING = (
@@ -19,13 +17,10 @@ def detail(arguments: object) -> str:
     return next(filter(None, (_line(arguments.get(name)) for name in TELLING)), "")
 
 
-def target(arguments: object) -> str:
-    """What a tool is to be used on, for rules to match: no path can hide behind `..`."""
-    if isinstance(arguments, dict):
-        for name in PATHS:
-            if path := text(arguments.get(name)):
-                return posixpath.normpath(path)
-    return detail(arguments)
+def paths(arguments: object) -> tuple[str, ...]:
+    """The files that a tool is to be used on, as the agent names them."""
+    given = arguments if isinstance(arguments, dict) else {}
+    return tuple(filter(None, (text(given.get(name)) for name in PATHS)))
 
 
 def _line(value: object) -> str:

@@ -6,6 +6,7 @@ run. That is safe, because a line is said to an agent once, however often it is 
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import cast
 
 from codefleet.config import Config
@@ -14,6 +15,7 @@ from codefleet.domain.model import Event, Question
 from codefleet.domain.policy import Decision, Ruling, decide
 from codefleet.domain.secrets import redact
 from codefleet.ports import Asks, Broke, Coder, Finished, Limited, Signal, Talker, Wants
+from codefleet.runner import location
 from codefleet.runner.custody import Kept
 from codefleet.runner.hearing import Heard
 from codefleet.runner.hold import Hold
@@ -56,7 +58,7 @@ class Conversation:
         """Decide on what the agent wants; the events are to be written before `act`."""
         if not self._talker or not isinstance(signal, Wants):
             return []
-        detail = self._within(signal.detail)
+        detail = self._about(signal)
         settings = self.settings_now()
         decision = decide(settings.policy, self._answered, signal.tool, detail)
         self._due.append((signal, decision))
@@ -95,7 +97,7 @@ class Conversation:
 
     def _answer(self, talker: Talker, wants: Wants, decision: Decision) -> None:
         if decision.ruling is Ruling.ASK:
-            self.heard.ask(question(wants.tool, self._within(wants.detail)))
+            self.heard.ask(question(wants.tool, self._about(wants)))
             return
         allowed = decision.ruling is Ruling.ALLOW
         self.kept.say(talker.permit(wants, allowed=allowed, why="" if allowed else decision.why))
@@ -125,6 +127,9 @@ class Conversation:
             if one.run == run.id
         }
 
-    def _within(self, detail: str) -> str:
-        """Paths in the worktree are told from its top, as rules name them, and keys not at all."""
-        return redact(detail.removeprefix(f"{self.hold.run.worktree}/"), self.hold.secrets)
+    def _about(self, wants: Wants) -> str:
+        """What rules and humans judge: where its paths lead, or its words; and keys not at all."""
+        worktree = str(self.hold.run.worktree)
+        words = wants.detail.removeprefix(f"{worktree}/")
+        about = location.told(wants.paths, Path(worktree)) if wants.paths else words
+        return redact(about, self.hold.secrets)

@@ -19,6 +19,7 @@ ENOUGH = 1000
 """So many characters are passed on before the message is complete."""
 LONGEST = 4000
 CHANGES = ("edit", "delete", "move")
+ABOUT_FILES = (*CHANGES, "read")
 ENDED = ("completed", "failed")
 
 
@@ -60,6 +61,7 @@ class Reading:
             "tool": _kind(call),
             "detail": self._about(call),
             "input": given if len(given) <= LONGEST else "{}",
+            "paths": list(_named(call)) if _kind(call) in ABOUT_FILES else [],
         }
 
     def turn_over(self, response: Fields) -> Iterator[Line]:
@@ -99,15 +101,10 @@ class Reading:
 
     def _paths(self, call: Fields) -> list[str]:
         """The files that a call is about, as one sees them from the worktree."""
-        found: list[str] = []
-        for place in (*_list(call.get("locations")), *_list(call.get("content"))):
-            match place:
-                case {"path": str(path)} if path:
-                    found.append(self._seen(text(path)))
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(map(self._seen, _named(call))))
 
     def _seen(self, path: str) -> str:
-        pure = PurePath(normpath(path))  # a rule about a path must not be led astray by `..`
+        pure = PurePath(normpath(path))
         inside = pure.is_relative_to(self._worktree)
         return str(pure.relative_to(self._worktree) if inside else pure)
 
@@ -125,6 +122,14 @@ class Reading:
 
 def _kind(call: Fields) -> str:
     return text(call.get("kind")) or "other"
+
+
+def _named(call: Fields) -> Iterator[str]:
+    """The paths of a call as the agent names them."""
+    for place in (*_list(call.get("locations")), *_list(call.get("content"))):
+        match place:
+            case {"path": str(path)} if path:
+                yield text(path)
 
 
 def _list(value: object) -> list[Any]:
