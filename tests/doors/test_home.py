@@ -90,6 +90,17 @@ def test_the_doctor_reads_the_settings_of_every_repo(fleet: Cli, repo: SampleRep
     assert "agents cannot be set here" in result.out
 
 
+def test_the_doctor_tells_of_rules_that_a_coder_in_use_never_asks_about(
+    fleet: Cli, home: Path
+) -> None:
+    rule = '[[policy]]\ntool = "Bash"\nthen = "deny"\n'
+    (home / "fleet.toml").write_text(f'fallback = "codex"\n{rule}')
+    told = "cannot be asked for leave: the rules of [[policy]] do not hold for it"
+    out = fleet("doctor").out
+    assert f"codex {told}" in out
+    assert out.count(told) == 1
+
+
 def test_the_doctor_misses_a_trunk_that_is_gone(fleet: Cli, repo: SampleRepo) -> None:
     repo.git("branch", "--move", "main", "other")
     result = fleet("doctor")

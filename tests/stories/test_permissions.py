@@ -114,6 +114,18 @@ async def test_a_path_cannot_pretend_to_be_where_a_rule_allows_it(
     assert not list(outside.iterdir())
 
 
+@pytest.mark.parametrize(("then", "count"), [("deny", 1), ("ask", 1), ("allow", 0)])
+async def test_a_run_whose_coder_cannot_be_asked_is_warned_of_rules_that_do_not_hold(
+    fleet: Fleet, crew: Crew, add: Add, then: str, count: int
+) -> None:
+    (fleet.home / "fleet.toml").write_text('[coders.command]\nargv = ["touch", "made.txt"]\n')
+    task = await add("Make it", coder="command")
+    await crew.work(policy=rules(f"{then} shell make"))
+    warned = await fleet.store.events(task=task.id, kinds=["run.warned"])
+    told = "command cannot be asked for leave: the rules of [[policy]] do not hold for it"
+    assert [event.text for event in warned] == [told] * count
+
+
 async def test_a_rule_that_denies_counts_more_than_what_a_human_allowed_before(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:

@@ -28,6 +28,7 @@ from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
 from codefleet.runner.listening import Listener
 from codefleet.runner.notebook import Notebook
+from codefleet.runner.permission import unheeded
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
@@ -260,6 +261,8 @@ class Attempt:
         )
         if start.listens:
             await self.hold.note(listens=True)
+        if warning := unheeded(self.settings.policy, coder):
+            await self.hold.tell("run.warned", warning)
         return await custody.start(
             self.folder,
             start,

@@ -5,9 +5,11 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from codefleet.coders.registry import coder
 from codefleet.config import KEYS, Config, load, nearest
 from codefleet.config_names import OLD_HOME, OLD_NAMES
 from codefleet.domain.errors import FleetError, Workspace
@@ -16,6 +18,7 @@ from codefleet.ports import TaskQuery
 from codefleet.runner import limits
 from codefleet.runner.finding import Finding
 from codefleet.runner.git import Git
+from codefleet.runner.permission import unheeded
 from codefleet.runner.probe import VERSION, NoAnswer, ask
 from codefleet.runner.roll_call import roll_call, wanted
 from codefleet.wiring import open_fleet
@@ -59,6 +62,7 @@ async def checkup(home: Path) -> list[Finding]:
         Finding("settings can be used"),
         *_variables(),
         *await roll_call(config, wanted(settings, stored.tasks)),
+        *_unheeded(settings, stored.tasks),
         _store(stored),
         *[finding async for finding in _repos(stored, home)],
     ]
@@ -125,6 +129,22 @@ def _variables() -> Iterator[Finding]:
             yield Finding(f"nothing reads the variable {name}", f"did you mean {meant}?", False)
 
 
+def _unheeded(settings: Mapping[str, Config], tasks: Sequence[Task]) -> Iterator[Finding]:
+    """Rules that some coder in use never asks about."""
+    found = {}
+    for place, config in settings.items():
+        its = [task for task in tasks if place == _place(task.repo)]
+        for name in wanted({place: config}, its):
+            with suppress(Exception):  # one that cannot be used is told by the roll call
+                found[name] = unheeded(config.policy, coder(name)) or found.get(name, "")
+    mend = "use a coder that asks, or forbid it in the program's own settings"
+    yield from (Finding(told, mend, must=False) for told in found.values() if told)
+
+
+def _place(repo: str) -> str:
+    return f"of the repo {repo}"
+
+
 async def _stored(home: Path) -> Stored:
     try:
         async with open_fleet(home) as fleet:
@@ -138,7 +158,7 @@ def _settings_of(repos: Sequence[Repo], home: Path) -> Mapping[str, Config]:
     found = {}
     for repo in repos:
         try:
-            found[f"of the repo {repo.name}"] = _settings(repo, home)
+            found[_place(repo.name)] = _settings(repo, home)
         except FleetError:
             continue  # told where the repo itself is looked at
     return found

@@ -7,10 +7,17 @@ from typing import cast
 
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Question, TaskId
-from codefleet.domain.policy import ANSWERS, NOBODY_ANSWERED
+from codefleet.domain.policy import ANSWERS, NOBODY_ANSWERED, Rule, Ruling
 from codefleet.fleet import Fleet
-from codefleet.ports import Asks
+from codefleet.ports import Asks, Coder
 from codefleet.runner.desk import Desk
+
+
+def unheeded(rules: Sequence[Rule], coder: Coder) -> str:
+    """What to say when rules forbid something to a coder that asks nobody; else nothing."""
+    if coder.abilities.talks or all(rule.then is Ruling.ALLOW for rule in rules):
+        return ""
+    return f"{coder.name} cannot be asked for leave: the rules of [[policy]] do not hold for it"
 
 
 def question(tool: str, detail: str) -> Asks:
