@@ -10,6 +10,7 @@ import click
 from codefleet.config import FLEET_WIDE, NOT_IN_A_REPO, Config, toml
 from codefleet.domain import errors
 from codefleet.domain.events import KINDS
+from codefleet.domain.routing import Route
 from codefleet.doors.cli.program import SECTIONS, program
 from codefleet.doors.mcp.server import DEFAULT, TOOLSETS
 
@@ -31,6 +32,17 @@ ABOUT_TOOLS = """\
 `fleet mcp` serves the toolsets that `--toolsets` names. A refusal is `{code, problem, hint}`, the
 same as at every other door. Resources are `fleet://runs/RUN/log`, `diff` and `evidence`; prompts
 are `plan_this`, `review_what_landed` and `what_needs_me`."""
+ABOUT_ROUTES = """\
+A task that names no coder or no model gets that of the first rule that fits it, when it first
+starts. What a rule leaves out fits every task. Priority 5 is the most urgent.
+
+```toml
+[[route]]
+name = "hard"
+complexity = ["large"]
+coder = "claude"
+model = "opus"
+```"""
 ABOUT_EVENTS = """\
 Everything that happens is one line of the fleet's log. `fleet log --json` prints each as an object
 with `seq`, `at`, `kind`, `task`, `run`, `agent`, `text` and `data`; `seq` rises strictly, so a
@@ -94,6 +106,11 @@ def _config() -> Iterator[str]:
         yield f"| `{key}` | {shown} | {field.description} | {_where(key)} |"
     yield ""
     yield ABOUT_PLACES
+    yield from ("", "## Rules that choose", "", ABOUT_ROUTES, "")
+    yield from ("| field of `[[route]]` | default | what it is |", "|---|---|---|")
+    for key, field in Route.model_fields.items():
+        shown = "" if field.is_required() or field.default is None else f"`{toml(field.default)}`"
+        yield f"| `{key}` | {shown} | {field.description} |"
 
 
 def _where(key: str) -> str:

@@ -202,3 +202,14 @@ def test_a_fallback_must_be_an_installed_coder_and_not_the_coder_itself(fleet: C
     assert "fallback:   codex" in fleet("show", added.out.strip()).out
     assert fleet("edit", added.out.strip(), "--fallback", "").code == 0
     assert "fallback" not in fleet("show", added.out.strip()).out.partition("last events")[0]
+
+
+def test_a_budget_that_is_just_a_number_is_refused_with_its_form(
+    fleet: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text("- title: Mail\n  budget: 1\n")
+    refused = fleet("add", "--file", str(file))
+    assert refused.code != 0
+    assert "entry 1 (Mail): budget: " in refused.err
+    assert "{usd: 1}" in refused.err

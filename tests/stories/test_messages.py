@@ -9,6 +9,7 @@ import pytest
 
 from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.model import Message, State, Task
+from codefleet.doors.cli import task_page
 from codefleet.fleet import Fleet
 from codefleet.runner.loop import Loop
 from codefleet.runner.places import Places
@@ -185,3 +186,36 @@ async def test_what_cannot_be_sent_is_refused_with_a_sentence(
     with pytest.raises(Invalid, match="at most"):
         await fleet.send(task.id, "x" * 100_001)
     assert await fleet.store.messages() == []
+
+
+async def test_a_key_in_a_message_reaches_the_agent_and_not_the_log(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    task = await add("Work", "say begun", "listen", "write heard.txt got")
+    key = "sk-ant-api03-" + "Zx9" * 31
+    async with at_work(crew):
+        await begun(crew, fleet, task)
+        sent = await fleet.send(task.id, f"use {key} for it")
+    assert (await stored(fleet, sent)).text == f"use {key} for it"
+    told = [text for _, text in await kinds(fleet, "message.sent", "message.delivered")]
+    assert len(told) == 2
+    assert not any(key in text for text in told)
+
+
+async def test_a_message_that_the_last_agent_of_a_task_never_read_is_told(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    argv = '["sh", "-c", "echo begun; until test -e go; do sleep 0.05; done; touch made"]'
+    (fleet.home / "fleet.toml").write_text(f"[coders.command]\nargv = {argv}\n")
+    task = await add("Make it", coder="command")
+    async with at_work(crew):
+        await begun(crew, fleet, task)
+        [run] = await fleet.runs_of(task.id)
+        await fleet.send(task.id, "mind the tests")
+        Path(str(run.worktree), "go").touch()
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert await kinds(fleet, "run.warned") == [
+        ("run.warned", "the agent did not read: mind the tests")
+    ]
+    page = await task_page.read(fleet, task.id)
+    assert "no agent has read: mind the tests" in task_page.draw(page)

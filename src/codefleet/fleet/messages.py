@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import Message, MessageId, Run, Task
+from codefleet.domain.model import Message, MessageId, Run, Task, TaskId
+from codefleet.domain.secrets import redact
 from codefleet.fleet.agents import Agents
 from codefleet.ports import Write
 
@@ -36,7 +37,8 @@ class Messages(Agents):
             sent_at=await self.store.now(),
             run=run.id if run and run.listens else None,
         )
-        told = event("message.sent", message.sent_at, text, task=task, message=message.id, to=agent)
+        now, words = message.sent_at, redact(text)  # the agent gets it all, the log no keys
+        told = event("message.sent", now, words, task=task, message=message.id, to=agent)
         await self.store.write(Write(messages=[message], events=[told]))
         return message
 
@@ -48,13 +50,17 @@ class Messages(Agents):
         """What agents were told while they worked on this task."""
         return [m for m in await self.store.messages() if m.task == task.id and m.delivered_at]
 
+    async def unread(self, task: TaskId) -> Sequence[Message]:
+        """What was said on this task and no agent has got."""
+        return [m for m in await self.store.messages(open_only=True) if m.task == task]
+
     async def delivered(self, message: Message, run: Run) -> None:
         """The agent of this run has got the message."""
         now = await self.store.now()
         got = message.evolve(
             run=run.id, task=run.task, delivered_at=now, version=message.version + 1
         )
-        told = event("message.delivered", now, message.text, run=run, message=message.id)
+        told = event("message.delivered", now, redact(message.text), run=run, message=message.id)
         try:
             await self.store.write(Write(messages=[got], events=[told]))
         except Stale:

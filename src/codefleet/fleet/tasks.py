@@ -25,6 +25,10 @@ ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Draft.model_fields) - {"name", "repo", "stage"}
 
 
+FORMS = {"budget": "name what it limits: {usd: 1}, {tokens: 200000}, or both"}
+"""How to write the fields whose form one cannot guess."""
+
+
 class Tasks(Agents, Accounts, Costs):
     async def add(self, drafts: Sequence[Draft], *, by: Run | None = None) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call.
@@ -291,4 +295,5 @@ def invalid(bad: ValidationError) -> Invalid:
     first = bad.errors()[0]
     where = ".".join(str(part) for part in first["loc"]) or "it"
     what = first["msg"].removeprefix("Value error, ")
-    return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=f"mend {where} and try again")
+    hint = FORMS.get(where, f"mend {where} and try again")
+    return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=hint)

@@ -337,6 +337,8 @@ class Attempt:
 
     async def _deliver(self, delivered: Delivered, found: Evidence) -> None:
         wrong = verdict.of_the_work(found, delivered) or await self.place.left_out(self.task)
+        for message in await self.fleet.unread(self.task.id):
+            await self.hold.tell("run.warned", f"the agent did not read: {message.text}")
         if wrong:
             await self._end(wrong)
         elif not found.changes and not (self.task.stage and await self.place.is_ahead(found)):

@@ -131,7 +131,7 @@ def _variables() -> Iterator[Finding]:
 
 def _unheeded(settings: Mapping[str, Config], tasks: Sequence[Task]) -> Iterator[Finding]:
     """Rules that some coder in use never asks about."""
-    found = {}
+    found: dict[str, str] = {}
     for place, config in settings.items():
         its = [task for task in tasks if place == _place(task.repo)]
         for name in wanted({place: config}, its):

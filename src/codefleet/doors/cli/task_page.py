@@ -13,12 +13,14 @@ from codefleet.domain.model import (
     Evidence,
     InboxItem,
     Limit,
+    Message,
     Result,
     Run,
     Task,
     Usage,
 )
 from codefleet.domain.scheduling import Hold
+from codefleet.domain.secrets import redact
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, clean_lines, count, local
 
@@ -38,6 +40,7 @@ class TaskPage(NamedTuple):
     holds_up: Sequence[Task]
     runs: Sequence[Run]
     inbox: Sequence[InboxItem]
+    unread: Sequence[Message]
     events: Sequence[Event]
 
 
@@ -50,6 +53,7 @@ async def read(fleet: "Fleet", ref: str) -> TaskPage:
         holds_up=await fleet.held_up(task),
         runs=await fleet.runs_of(task.id),
         inbox=[item for item in await fleet.inbox() if item.task == task.id],
+        unread=[m.evolve(text=redact(m.text)) for m in await fleet.unread(task.id)],
         events=await fleet.events(task=task.id, limit=EVENTS_SHOWN, newest=True),
     )
 
@@ -70,6 +74,8 @@ def _head(page: TaskPage) -> Iterator[str]:
         if item.kind != "review":
             yield f"asks: {clean_lines(item.text)}"
         yield f"  -> {show.settles(item)}"
+    for message in page.unread:
+        yield f"no agent has read: {brief(message.text)}"
 
 
 def _fields(page: TaskPage) -> Iterator[str]:

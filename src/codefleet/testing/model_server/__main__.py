@@ -1,5 +1,6 @@
 """The model server as a program: `python -m codefleet.testing.model_server [PORT]`."""
 
+import argparse
 import sys
 import threading
 
@@ -8,7 +9,13 @@ from codefleet.testing.model_server import ModelServer
 
 def main() -> None:
     """Tell the address, and answer until interrupted."""
-    port = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    parser = argparse.ArgumentParser(
+        prog="python -m codefleet.testing.model_server",
+        description="A model that needs no key, for tests: it prints its address and answers "
+        "until interrupted.",
+    )
+    parser.add_argument("port", type=int, nargs="?", default=0, help="any free one by default")
+    port: int = parser.parse_args().port
     with ModelServer(port) as server:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
