@@ -8,7 +8,9 @@ from typing import NamedTuple
 import pytest
 
 from codefleet.domain.errors import Invalid, Refused
-from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Draft, Outcome, RunnerId, State, Task
+from codefleet.domain.scheduling import Want
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
@@ -206,18 +208,11 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
 
 async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> None:
     task = await add(pair.ada, "Paint", "wait 60")
-    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
-
-    async def bury() -> bool:
-        await crew.wait_for(_working(pair.ada))
-        (run,) = await pair.ada.store.runs(live=True)
-        await pair.bob.bury(run, "somebody took it for lost")
-        return True
-
-    await crew.until(loop, bury)
-    first = (await pair.ada.store.runs(tasks=[task.id]))[0]
-    assert first.outcome is Outcome.RELEASED
-    assert first.reason is not Reason.CANCELLED
+    seat = Seat("agent-1", RunnerId("r-1"), "ada", "scripted")
+    (claim,) = await pair.ada.claim([seat], Want())
+    await pair.ada.bury(claim.run, "it was taken for lost")
+    (run,) = await pair.ada.store.runs(tasks=[task.id])
+    assert run.outcome is Outcome.RELEASED
     assert (await pair.ada.get(task.id)).state is State.PENDING
 
 
