@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE
+
+import pytest
 
 from tests.doors.conftest import START, Cli, on_a_terminal
 from tests.doors.test_add import added, shown
@@ -218,3 +221,32 @@ def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
     assert f"waits for {first}" in seen
     assert "[bold]" in seen
     assert {shown(fleet, task)["state"] for task in (first, second)} == {"completed"}
+
+
+def test_agents_are_shown_with_the_machine_that_they_are_on(
+    fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fleet("agents").out == "no agent; `fleet run` seats some\n"
+    monkeypatch.setenv("FLEET_HOST", "lab-3")
+    look = f"shell {sys.executable} -m codefleet --home {home} agents"
+    task = added(fleet, "Look", "-d", script(f"{look} --json > a.json", f"{look} > a.txt"))
+    work(fleet)
+    seats = json.loads(repo.read("main", "a.json"))
+    (busy,) = [seat for seat in seats if seat["task"] == task]
+    assert (busy["host"], busy["state"], busy["coder"]) == ("lab-3", "working", "scripted")
+    assert busy["memory_free_mb"] > 0
+    assert re.search(rf"working +lab-3 +{task} +scripted ", repo.read("main", "a.txt"))
+
+
+def test_between_two_numbers_as_many_agents_work_as_the_queue_needs(fleet: Cli) -> None:
+    added(fleet, "Write", "-d", script("write a.txt a"))
+    result = fleet("run", "--until-idle", "--agents", "0..2")
+    assert result.code == 0, result.err
+    assert "task.completed" in result.out
+
+
+def test_a_number_of_agents_that_cannot_be_is_refused(fleet: Cli) -> None:
+    for wrong in ("0", "3..2", "-1..2", "257", "many", "1..", "..2"):
+        result = fleet("run", f"--agents={wrong}")
+        assert result.code == 2, wrong
+        assert "nor like 0..8" in result.err

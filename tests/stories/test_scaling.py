@@ -84,3 +84,12 @@ async def test_no_more_agents_of_a_coder_work_at_once_than_its_cap(
     await crew.work(3)
     events = await fleet.store.events(kinds=["run.started", "run.ended"])
     assert [event.kind for event in events] == ["run.started", "run.ended"] * 3
+
+
+async def test_a_runner_shows_life_whatever_the_store_knows_of_it(fleet: Fleet) -> None:
+    runner = await fleet.join(host="lab", pid=1, pid_started=1.0, seats=1, coder=None)
+    ahead = await fleet.beat(await fleet.beat(runner))
+    again = await fleet.beat(runner)
+    assert again.version == ahead.version + 1
+    await fleet.store.forget_runner(runner.id)
+    assert (await fleet.beat(runner)).version == 0

@@ -6,7 +6,7 @@ from datetime import datetime
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
 from codefleet.domain.model import Agent, Lane, Run, Runner, RunnerId
-from codefleet.fleet.core import Core
+from codefleet.fleet.core import TRIES, Core
 from codefleet.ports import Write
 
 
@@ -49,15 +49,21 @@ class Agents(Core):
         return runner
 
     async def beat(self, runner: Runner) -> Runner:
-        """The runner still lives, also when it was taken for dead and forgotten meanwhile."""
-        now = await self.store.now()
-        alive = runner.evolve(seen_at=now, version=runner.version + 1)
-        try:
-            await self.store.write(Write(runners=[alive]))
-        except Stale:
-            alive = runner.evolve(seen_at=now, version=0)
-            await self.store.write(Write(runners=[alive]))
-        return alive
+        """The runner still lives, also when it was taken for dead and forgotten meanwhile.
+
+        It may also be further on than it knows, when a store went away before it could answer.
+        """
+        version = runner.version + 1
+        for _ in range(TRIES):
+            alive = runner.evolve(seen_at=await self.store.now(), version=version)
+            try:
+                await self.store.write(Write(runners=[alive]))
+            except Stale:
+                known = [it.version for it in await self.store.runners() if it.id == runner.id]
+                version = max(known, default=-1) + 1
+                continue
+            return alive
+        raise Stale(f"the runner {runner.id} changes all the time", hint="does it run twice?")
 
     async def reseat(self, runner: Runner, keep: Sequence[str], seats: int) -> Runner:
         """Give a runner more seats or fewer."""

@@ -183,6 +183,8 @@ async def _repos(stored: Stored, home: Path) -> AsyncIterator[Finding]:
 
 
 async def _repo(repo: Repo, home: Path) -> Finding:
+    if repo.shared and not Path(repo.path).is_dir():
+        return Finding(f"repo {repo.name}: the next runner here copies it from {repo.remote}")
     if not Path(repo.path).is_dir():
         return Finding(f"repo {repo.name}: there is no {repo.path}", "was it moved?")
     try:
@@ -195,8 +197,8 @@ async def _repo(repo: Repo, home: Path) -> Finding:
 
 
 async def _has_trunk(repo: Repo) -> bool:
-    ref = f"refs/heads/{repo.trunk}"
+    words = ("rev-parse", "--verify", "--quiet", repo.trunk_ref)
     try:
-        return (await Git(Path(repo.path)).run("rev-parse", "--verify", "--quiet", ref)).code == 0
+        return (await Git(Path(repo.path)).run(*words)).code == 0
     except Workspace:
         return True  # without git nobody knows, and that git is missing is told already

@@ -1,10 +1,11 @@
 """What a run or a task changed: where git finds it, and the text of it."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.domain.errors import NotFound
-from codefleet.domain.model import Change, Run
+from codefleet.domain.errors import FleetError, NotFound
+from codefleet.domain.model import Change, Repo, Run
 from codefleet.fleet import Fleet
 from codefleet.runner.git import Git
 
@@ -22,7 +23,10 @@ class Work(NamedTuple):
 async def work_of(fleet: Fleet, ref: str) -> Work:
     """The work of a task: of its last run that has any, or what landed."""
     task = await fleet.get(ref)
-    folder = Path((await fleet.repo(task.repo)).path)
+    repo = await fleet.repo(task.repo)
+    folder = Path(repo.path)
+    if repo.shared and task.branch:
+        await _bring(fleet, repo, task.branch)
     for run in reversed(await fleet.runs_of(task.id)):
         if found := await _of_run(run, folder):
             return found
@@ -40,6 +44,16 @@ async def diff_of(fleet: Fleet, run: Run) -> str:
     if found is None:
         raise NotFound(f"{run.id} has changed nothing yet", hint="look again when it has ended")
     return await Git(found.folder)("diff", "--no-color", *PLAIN, *found.revisions, "--")
+
+
+async def _bring(fleet: Fleet, repo: Repo, branch: str) -> None:
+    """Get what another machine made; without the remote, what is here is shown."""
+    from codefleet.runner.desk import Desk  # here, because few repos are shared
+
+    remote = Desk(fleet).remote(repo)
+    with suppress(FleetError):
+        if remote:
+            await remote.fetch(branch)
 
 
 async def _of_run(run: Run, folder: Path) -> Work | None:
