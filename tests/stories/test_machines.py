@@ -1,5 +1,6 @@
 """Two machines in one process: two homes, two clones, two names, one store and one remote."""
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+import codefleet
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, Outcome, RunnerId, State, Task
@@ -214,6 +216,16 @@ async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> 
     (run,) = await pair.ada.store.runs(tasks=[task.id])
     assert run.outcome is Outcome.RELEASED
     assert (await pair.ada.get(task.id)).state is State.PENDING
+
+
+def test_no_part_of_a_runner_goes_by_the_clock_of_its_machine() -> None:
+    """Leases, rests and times are the store's; `tests/store` proves that PostgreSQL's own count."""
+    source = Path(codefleet.__file__).parent
+    files = [
+        file for part in ("runner", "fleet", "domain") for file in (source / part).glob("*.py")
+    ]
+    asks = re.compile(r"datetime\.now\(|utcnow\(|time\.time\(")
+    assert [file.name for file in files if asks.search(file.read_text(encoding="utf-8"))] == []
 
 
 def _working(fleet: Fleet) -> Callable[[], Awaitable[object]]:
