@@ -4,12 +4,14 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from codefleet.config import KEYS, Config, fleet_home, load
 from codefleet.config_file import sample, set_value
 from codefleet.config_live import Live
+from codefleet.config_names import OLD_NAMES
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Landing
 from codefleet.domain.prices import Price
@@ -382,3 +384,18 @@ def test_a_file_touched_without_a_new_value_is_no_change(home: Path) -> None:
     settings = live(home)
     os.utime(file, ns=(1, 1))
     assert settings.refresh() is None
+
+
+@pytest.mark.parametrize(("name", "path"), OLD_NAMES.items())
+def test_an_older_variable_sets_what_it_stands_for_and_ours_is_stronger(
+    tmp_path: Path, name: str, path: tuple[str, ...]
+) -> None:
+    config = load(tmp_path, env={name: "7"})
+    value: Any = getattr(config, path[0])
+    for part in path[1:]:
+        value = value[part]
+    assert str(value).removesuffix(".0") == "7"
+    assert config.source(path[0]) == name
+    if len(path) == 1:
+        ours = f"FLEET_{path[0].upper()}"
+        assert str(getattr(load(tmp_path, env={name: "7", ours: "8"}), path[0]))[0] == "8"

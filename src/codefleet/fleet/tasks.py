@@ -35,6 +35,16 @@ class Tasks(Agents, Accounts, Costs):
 
         Tasks that an agent adds in its run are children of that run's task.
         """
+        for draft in drafts:
+            if draft.stage:
+                raise Invalid(
+                    "only a workflow has stages", hint="start a workflow, or drop `stage`"
+                )
+            if by and draft.options.get("args"):
+                raise Refused(
+                    "an agent may not choose the arguments of another's program",
+                    hint="leave them out; a human sets them in fleet.toml",
+                )
         return await self._add(drafts, by=by)
 
     async def _add(

@@ -64,7 +64,7 @@ async def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     monkeypatch.setenv("FLEET_GRACE_S", "1")
     yield folder
     if folder.exists():
-        await _end_runners(folder)
+        await end_runners(folder)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def repo(tmp_path: Path) -> SampleRepo:
     return make_repo(tmp_path / "shop", {"README.md": "A shop.\n"})
 
 
-async def _end_runners(home: Path) -> None:
+async def end_runners(home: Path) -> None:
     async with open_fleet(home, create=True) as fleet:
         for runner in await fleet.store.runners():
             process = Process(runner.pid, int(runner.pid_started))

@@ -13,7 +13,7 @@ from codefleet.domain.scheduling import Want
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet
-from codefleet.ports import Write
+from codefleet.ports import TaskQuery, Write
 from codefleet.runner import notes
 from codefleet.runner.repository import register
 from codefleet.wiring import open_fleet
@@ -75,6 +75,17 @@ async def test_children_lie_below_their_parent_and_not_too_deep(
     async with acting_for(fleet, below) as client:
         refused = await Caller(client).refused("create_task", tasks=[{"title": "Too deep"}])
     assert "spawn_depth is 1" in refused["hint"]
+
+
+async def test_an_agent_gives_no_flags_to_the_program_of_another(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    await fleet.add([Draft(title="Root")])
+    run = await claimed(fleet, repo)
+    wild = {"title": "Wild", "options": {"args": ["--yolo"]}}
+    async with acting_for(fleet, run) as client:
+        assert (await Caller(client).refused("create_task", tasks=[wild]))["code"] == "refused"
+    assert len(await fleet.list(TaskQuery())) == 1
 
 
 async def test_a_token_is_good_for_its_own_run_while_it_lives(
