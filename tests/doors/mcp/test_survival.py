@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ class RawServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
         self._number = 0
 
@@ -76,7 +78,7 @@ async def test_a_worker_finishes_when_its_server_ends_and_a_new_server_shows_it(
     made = server.call("create_worker", repo_path=str(repo.path), task_name="Greet", prompt=steps)
     await _running(home, made["worker_id"])
     if how == "killed":
-        server.process.send_signal(signal.SIGKILL)
+        os.killpg(server.process.pid, signal.SIGKILL)  # all of it, as a closed terminal would
     server.close()
     go.touch()
     async with connected() as call:
@@ -84,6 +86,8 @@ async def test_a_worker_finishes_when_its_server_ends_and_a_new_server_shows_it(
         found = await call("get_worker_status", worker_id=made["worker_id"])
         assert found["status"] == "succeeded"
         assert found["retry_count"] == 0
+        events = (await call("tail_events", after=0, limit=200))["events"]
+        assert [event["kind"] for event in events].count("runner.started") == 1
 
 
 @pytest.mark.parametrize("version", OLD_VERSIONS)
