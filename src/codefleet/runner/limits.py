@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
 CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -30,6 +28,8 @@ PROCESSES = (Limit("pids.max", "pids.current"), Limit("pids/pids.max", "pids/pid
 
 def memory_left(root: Path = CGROUP) -> float:
     """Bytes of memory that new processes may take."""
+    import psutil  # here, because it is slow to import and only a runner needs it
+
     return min([psutil.virtual_memory().available, *(_left(root, each) for each in MEMORY)])
 
 

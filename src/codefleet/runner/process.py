@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
 from codefleet.runner.keeper import descendants
 
 TAG = "FLEET_RUN"
@@ -104,6 +102,8 @@ async def readable(fd: int) -> None:
 
 
 def _tagged(run_id: str) -> Iterator[Process]:
+    import psutil  # here, because it is slow to import and only a runner needs it
+
     for process in psutil.process_iter(["environ"]):
         tag = (process.info["environ"] or {}).get(TAG)
         if tag == run_id and process.pid != os.getpid() and (found := Process.find(process.pid)):
