@@ -15,6 +15,7 @@ class Cut(StrEnum):
     NEVER = "never"
     BEFORE = "before the server hears of it"
     AFTER = "after the server has answered"
+    FROZEN = "nothing is heard any more, but nobody hangs up"
 
 
 class Wire:
@@ -46,6 +47,11 @@ class Wire:
         while heard := await near.read(65536):
             if b"COMMIT" in heard and self.cut is Cut.BEFORE:
                 self._broke()
+                return
+            if b"COMMIT" in heard and self.cut is Cut.FROZEN:
+                self._broke()
+                while await near.read(65536):
+                    pass
                 return
             if b"COMMIT" in heard and self.cut is Cut.AFTER:
                 is_committing.set()

@@ -79,6 +79,28 @@ async def storm(store: PostgresStore, name: str, done: list[str], enough: asynci
             done.append(f"completed {held.task.id}")
 
 
+async def test_a_writer_that_froze_in_the_middle_does_not_hold_up_the_others() -> None:
+    shared = postgres.shared()
+    address = shared.fresh()
+    async with wired(shared.folder) as (wire, port):
+        _, _, options = address.partition("&")
+        frozen = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
+        other = PostgresStore(address)
+        try:
+            await frozen.write(Write(settings={"paused": "by nobody"}))
+            wire.cut = Cut.FROZEN
+            async with asyncio.timeout(BOUND_S):
+                late = asyncio.create_task(frozen.write(Write(settings={"paused": "by one"})))
+                while not wire.cuts:
+                    await asyncio.sleep(0.01)
+                await other.write(Write(settings={"paused": "by another"}))
+                await late
+            assert await other.settings() == {"paused": "by one"}  # done again, once it was back
+        finally:
+            await frozen.close()
+            await other.close()
+
+
 @pytest.mark.parametrize("how", ["restart", "kill"])
 async def test_a_server_that_goes_away_in_a_storm_loses_nothing_it_acknowledged(
     own_server: Server, how: str

@@ -10,11 +10,12 @@ every commit leaves.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import psycopg
-from psycopg.errors import UniqueViolation
+from psycopg.errors import LockNotAvailable, UniqueViolation
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.ports import Write
@@ -28,8 +29,8 @@ from codefleet.store.postgres.trouble import is_contested
 ATTEMPTS = 50
 """How often a step that others cross is begun again."""
 SWEEP_EVERY = 1000
-ABANDONED = b"SET LOCAL idle_in_transaction_session_timeout = '5s'"
-"""A writer that froze in the middle holds locks that all others need: the server ends it."""
+IMPATIENT = b"SET LOCAL lock_timeout = '3s'"
+"""Writes take milliseconds: who waits for longer waits for a writer that froze in the middle."""
 
 
 What = Write | claims.Asked | Step
@@ -119,6 +120,8 @@ class Commits:
                     raise checks.stale("run", "of this task") from error
                 if not is_contested(error):
                     await patience.wait_out(error)
+                if isinstance(error, LockNotAvailable):
+                    await self._end_abandoned()
                 continue
             if attempt.has_told:
                 self._announce()
@@ -126,6 +129,12 @@ class Commits:
         raise StoreTrouble(
             f"the store {self._connections.place} is too busy", hint="try again in a moment"
         )
+
+    async def _end_abandoned(self) -> None:
+        """Let the server forget writers that hold locks and are not heard of any more."""
+        with suppress(psycopg.Error):  # then it is tried again with the next wait
+            async with self._connections.one() as connection:
+                await Transaction(connection).rows("end_abandoned")
 
 
 class _Attempt:
@@ -163,7 +172,7 @@ class _Attempt:
     ) -> int:
         async with connection.pipeline():
             await connection.execute(b"BEGIN")
-            await connection.execute(ABANDONED)
+            await connection.execute(IMPATIENT)
             if self._is_quick:
                 await connection.execute(b"SET LOCAL synchronous_commit = off")
             this = await tx.run("this_transaction")

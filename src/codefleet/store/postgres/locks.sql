@@ -35,6 +35,14 @@ AND task.id <> ALL (%(seen)s)
 -- The one thing that lives as long as a connection, so its connection does nothing else.
 LISTEN codefleet;
 
+-- name: end_abandoned
+-- A writer that began long ago and whose next word the server waits for: its machine froze or went
+-- away. What it had begun is undone, and it begins again should it come back.
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND usename = current_user AND application_name = 'codefleet'
+    AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL
+    AND wait_event_type = 'Client' AND xact_start < clock_timestamp() - interval '3 seconds';
+
 -- name: this_transaction
 -- Asked for before a commit, so that its fate can be asked for when the answer to it is lost.
 SELECT pg_current_xact_id()::text;
