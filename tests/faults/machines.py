@@ -32,6 +32,7 @@ class Machine:
         self.home = self.root / ".fleet"
         self.home.mkdir(parents=True)
         (self.home / "fleet.toml").write_text(SETTINGS)
+        self._runner: subprocess.Popen[bytes] | None = None
         self.store = f"postgresql://fleet@127.0.0.1:{database.port}/postgres?{options}"
 
     @property
@@ -85,18 +86,17 @@ class Machine:
             )
 
     def stop(self) -> None:
-        """Stop the runner as a human would."""
+        """Stop the runner as a human would; one that just begins ends at once."""
+        assert self._runner
         self._runner.send_signal(signal.SIGTERM)
-        assert self._runner.wait(60) == 128 + signal.SIGTERM, self.log()
+        assert self._runner.wait(60) in (128 + signal.SIGTERM, -signal.SIGTERM), self.log()
 
     def kill(self) -> None:
         """Take all its power away at once."""
-        self.kill_what_is_left()
-        self._runner.wait(30)
-
-    def kill_what_is_left(self) -> None:
         self.freeze()
         self._send(signal.SIGKILL)
+        if self._runner:
+            self._runner.wait(30)
 
     def freeze(self) -> None:
         """Stop every process; those that were being started meanwhile too."""

@@ -78,7 +78,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
             wires = [await stack.enter_async_context(each) for each in (database, git)]
             options = address.partition("&")[2]
             machine = Machine(tmp_path, name, options, *wires)
-            stack.callback(machine.kill_what_is_left)
+            stack.callback(machine.kill)
             machines.append(machine)
         home = tmp_path / "judge"
         fleet = await stack.enter_async_context(

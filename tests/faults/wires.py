@@ -75,8 +75,10 @@ def to_git(folder: Path) -> Answer:
         )
         assert process.stdin
         assert process.stdout
-        await _both_ways(near, back, process.stdout, process.stdin)
-        await process.wait()
+        try:
+            await _both_ways(near, back, process.stdout, process.stdin)
+        finally:
+            await process.wait()
 
     return answer
 
