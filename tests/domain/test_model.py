@@ -44,7 +44,8 @@ BOUNDED: dict[type[Noun], dict[str, st.SearchStrategy[Any]]] = {
     model.Budget: {"usd": positive, "tokens": st.none() | st.integers(min_value=1)},
     model.Usage: {"cost_usd": finite},
     model.Check: {"seconds": finite},
-    model.Runner: {"pid_started": finite},
+    model.Runner: {"pid_started": finite, "load": finite},
+    model.Agent: {"load": finite},
     model.Event: {"data": st.dictionaries(st.text(), plain_json, max_size=3)},
 }
 """Fields whose values are bounded; all others take whatever their type allows."""
