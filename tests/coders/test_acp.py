@@ -29,8 +29,8 @@ UPDATES: list[dict[str, Any]] = [
         "title": "Edit",
         "kind": "edit",
         "status": "completed",
-        "locations": [{"path": "/work/a.py"}],
-        "content": [{"type": "diff", "path": "/work/b.py", "newText": "x"}],
+        "locations": [{"path": "/code/a.py"}],
+        "content": [{"type": "diff", "path": "/code/b.py", "newText": "x"}],
         "rawInput": {"command": "ls"},
     },
     {
@@ -151,25 +151,25 @@ def test_an_error_has_the_reason_that_its_values_tell(
     ],
 )
 def test_a_turn_can_end_badly(reason: str | None, line: dict[str, str]) -> None:
-    [told] = Reading(PurePath("/work")).turn_over({"stopReason": reason})
+    [told] = Reading(PurePath("/code")).turn_over({"stopReason": reason})
     assert told == {"type": "broke", **line}
 
 
 def test_a_cancelled_turn_says_nothing() -> None:
-    assert list(Reading(PurePath("/work")).turn_over({"stopReason": "cancelled"})) == []
+    assert list(Reading(PurePath("/code")).turn_over({"stopReason": "cancelled"})) == []
 
 
 def test_a_rule_about_a_path_is_not_led_astray() -> None:
-    call = {"kind": "edit", "locations": [{"path": "/work/src/../secret/key"}, {"path": "/etc/x"}]}
-    [wants] = Reading(PurePath("/work")).wants("1", call)
+    call = {"kind": "edit", "locations": [{"path": "/code/src/../secret/key"}, {"path": "/etc/x"}]}
+    [wants] = Reading(PurePath("/code")).wants("1", call)
     assert wants["detail"] == "secret/key\n/etc/x"
-    assert wants["paths"] == ["/work/src/../secret/key", "/etc/x"]
+    assert wants["paths"] == ["/code/src/../secret/key", "/etc/x"]
 
 
 @settings(deadline=None)  # its first example is slow where much else runs
 @given(data=st.data())
 def test_no_value_in_a_message_breaks_the_reading(data: st.DataObject) -> None:
-    reading = Reading(PurePath("/work"))
+    reading = Reading(PurePath("/code"))
     for update in UPDATES:
         path = data.draw(st.sampled_from(list(places(update))))
         changed = swapped(update, path, data.draw(json_values))

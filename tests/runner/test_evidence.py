@@ -193,11 +193,13 @@ async def test_a_log_that_cannot_be_written_is_an_error_with_a_hint(tmp_path: Pa
 
 
 STUBBORN = """
-import os, signal, subprocess, sys, time
+import os, signal, subprocess, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+idle = "import signal; signal.pause()"
+subprocess.Popen([sys.executable, "-c", idle], start_new_session=True)
 open("up", "w").close()
-time.sleep(float(sys.argv[1]))
+if "stays" in sys.argv:
+    signal.pause()
 """
 
 
@@ -213,7 +215,7 @@ async def test_a_check_that_takes_too_long_is_killed_with_all_it_started(tmp_pat
     (tmp_path / "stubborn.py").write_text(STUBBORN)
     tag = f"test-{tmp_path}"
     done = await check(
-        "python3 stubborn.py 600",
+        "python3 stubborn.py stays",
         tmp_path,
         env={**os.environ, TAG: tag},
         log=tmp_path / "check.log",
@@ -230,7 +232,7 @@ async def test_what_a_check_leaves_running_is_killed_when_it_ends(tmp_path: Path
     tag = f"test-{tmp_path}"
     environment = {**os.environ, TAG: tag}
     log = tmp_path / "check.log"
-    done = await check("python3 stubborn.py 0", tmp_path, env=environment, log=log, timeout_s=30)
+    done = await check("python3 stubborn.py", tmp_path, env=environment, log=log, timeout_s=30)
     assert done.passed
     assert survivors(tag) == []
 
@@ -241,7 +243,7 @@ async def test_a_cancelled_check_leaves_nothing_running(tmp_path: Path) -> None:
     tag = f"test-{tmp_path}"
     work = asyncio.create_task(
         check(
-            "python3 stubborn.py 600",
+            "python3 stubborn.py stays",
             tmp_path,
             env={**os.environ, TAG: tag},
             log=tmp_path / "check.log",

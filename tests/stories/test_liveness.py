@@ -16,10 +16,11 @@ pytestmark = pytest.mark.slow
 Add = Callable[..., Awaitable[Task]]
 
 KEEP_ALIVE = """\
-import time
-while True:
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+while signal.sigwait([signal.SIGALRM]):
     print('{"type": "ping"}', flush=True)
-    time.sleep(0.05)
 """
 SILENT_CHILD = """\
 import subprocess, sys

@@ -1,6 +1,7 @@
 """Machines that are nearly full: agents start one by one, and the reason is shown."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -43,8 +44,8 @@ async def test_the_most_memory_that_a_run_took_is_measured_with_its_children(
     fleet: Fleet, crew: Crew, add: Add, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
-    wait = f"while not os.path.exists('{gate}'): time.sleep(0.05)"
-    child = f"import os, time\nbig = b'x' * (200 << 20)\n{wait}\n"
+    os.mkfifo(gate)
+    child = f"big = b'x' * (200 << 20)\nopen('{gate}').read()\n"  # returns once we open it too
     (tmp_path / "child.py").write_text(child)
     task = await add("Hungry", f"shell python3 {tmp_path}/child.py", "write a.txt a")
 
@@ -54,7 +55,7 @@ async def test_the_most_memory_that_a_run_took_is_measured_with_its_children(
     loop = crew.loop(lease_s=2)  # what was measured is written down when the lease is renewed
     running = asyncio.create_task(loop.run())
     await crew.wait_for(measured)
-    gate.touch()
+    gate.write_text("go")
     await crew.wait_for(lambda: completed(fleet, task))
     loop.stop()
     await asyncio.wait_for(running, BOUND_S)
