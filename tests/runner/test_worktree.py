@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from codefleet.runner import slot
 from codefleet.runner.salvage import git_dir
 from codefleet.runner.worktree import Pool, branch_name
 from tests.gitrepo import SampleRepo, make_repo
+from tests.runner.trap import Trap
 
 
 @pytest.fixture
@@ -224,6 +226,45 @@ async def test_a_lock_that_a_killed_git_left_does_not_stop_the_pool(
     assert repo.read("fleet/x", "a.txt") == "edit"
     (git_dir(path) / "index.lock").touch()
     assert await pool.take("fleet/y", "main", in_use=nobody) == path
+
+
+async def test_a_lock_on_the_head_of_a_worktree_does_not_stop_the_next_run_there(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.git("checkout", "--quiet", "--detach", at=path)
+    (git_dir(path) / "HEAD.lock").touch()
+    forget_holder(path)
+    assert await pool.take("fleet/x", "main", in_use=nobody) == path
+    assert repo.git("symbolic-ref", "--short", "HEAD", at=path) == "fleet/x"
+
+
+async def test_a_worktree_let_go_after_a_killed_git_is_not_given_to_two(
+    pool: Pool, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await pool.take("fleet/old", "main", in_use=nobody)
+    await pool.release(first)
+    trap = Trap(tmp_path / "trap")
+    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
+    trap.plan('case "$*" in *symbolic-ref*) once && { own "$@"; kill -9 $$; };; esac')
+
+    async def seen_before() -> Collection[Path]:
+        """Who uses what, as it is before another process lets its worktree go."""
+        while not trap.sprung:
+            await asyncio.sleep(0)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.3):
+                while slot.held_by(first):
+                    await asyncio.sleep(0.01)
+        return ()
+
+    async def second() -> Path:
+        while slot.held_by(first) is None:
+            await asyncio.sleep(0)
+        return await pool.take("fleet/y", "main", in_use=seen_before)
+
+    one, other = await asyncio.gather(pool.take("fleet/x", "main", in_use=nobody), second())
+    assert one != other
 
 
 async def test_a_lock_of_a_living_git_is_respected(pool: Pool, repo: SampleRepo) -> None:

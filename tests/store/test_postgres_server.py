@@ -101,6 +101,29 @@ async def test_a_writer_that_froze_in_the_middle_does_not_hold_up_the_others() -
             await other.close()
 
 
+async def test_what_a_frozen_claim_had_in_hand_goes_to_others() -> None:
+    shared = postgres.shared()
+    address = shared.fresh()
+    async with wired(shared.folder) as (wire, port):
+        _, _, options = address.partition("&")
+        frozen = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
+        other = PostgresStore(address)
+        try:
+            await other.write(Write(tasks=[task("held")]))
+            wire.cut = Cut.FROZEN
+            late = asyncio.create_task(frozen.claim([seat("one")], Want(), lease=LEASE))
+            async with asyncio.timeout(BOUND_S):
+                while not wire.cuts:
+                    await asyncio.sleep(0.01)
+                while not (claims := await other.claim([seat("other")], Want(), lease=LEASE)):
+                    await asyncio.sleep(0.05)
+                assert not await late
+            assert [claim.task.id for claim in claims] == ["held"]
+        finally:
+            await frozen.close()
+            await other.close()
+
+
 @pytest.mark.parametrize("how", ["restart", "kill"])
 async def test_a_server_that_goes_away_in_a_storm_loses_nothing_it_acknowledged(
     own_server: Server, how: str

@@ -1,6 +1,7 @@
 """What people do at the worst moment: the fleet does what they said, or says why it cannot."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from codefleet.fleet import Fleet
 from codefleet.store.sqlite import commits
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo
+from tests.runner.trap import Trap
 from tests.stories.conftest import Crew
 
 Add = Callable[..., Awaitable[Task]]
@@ -269,3 +271,21 @@ async def test_an_agent_that_prints_without_end_fills_neither_the_log_nor_the_ti
     await crew.work(coders={"command": {"argv": [sys.executable, "-c", flood]}})
     assert (await fleet.get(task.id)).state is State.COMPLETED
     assert len(await fleet.events(task=task.id)) < 1000
+
+
+async def test_a_branch_that_git_would_not_delete_is_cleared_up_before_the_runner_leaves(
+    repo: SampleRepo, crew: Crew, add: Add, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = Trap(tmp_path / "trap")
+    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
+    for number in (1, 2, 3):
+        (trap.home / f"kill-{number}").mkdir()
+    trap.plan(
+        'case "$*" in *"update-ref -d"*)'
+        ' for each in "$home"/kill-*; do rmdir "$each" 2>/dev/null && kill -9 $$; done;; esac'
+    )
+    await add("Work", "write a.txt a")
+    await crew.work()
+    assert not [*trap.home.glob("kill-*")]
+    assert repo.read("main", "a.txt") == "a\n"
+    assert repo.git("for-each-ref", "refs/heads/fleet/") == ""

@@ -28,6 +28,7 @@ class Landing:
         self._when_done = when_done
         self.waits = False
         self._busy: dict[str, asyncio.Task[None]] = {}
+        self._untidied: list[tuple[Task, Repo]] = []
 
     async def turn(self, dead: Collection[str]) -> None:
         """Start the lane of every repo that has something to land and is not at it already."""
@@ -44,8 +45,11 @@ class Landing:
         self._when_done()
 
     async def finish(self) -> None:
-        """Let landings under way come to their end."""
+        """Let landings under way come to their end, and clear up what could not be before."""
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
+        left, self._untidied = self._untidied, []
+        for task, repo in left:
+            await self._tidy(task, repo)
 
     async def _work(self, name: str, dead: Collection[str]) -> None:
         lane = await self.fleet.take_lane(name, self.holder, dead)
@@ -151,14 +155,14 @@ class Landing:
         return tip
 
     async def _tidy(self, task: Task, repo: Repo) -> None:
-        """The branch is on the trunk, so it may go; a failure here harms nothing."""
+        """The branch is on the trunk, so it may go; what fails here harms nothing and can wait."""
         if task.branch:
             try:
                 if remote := self.desk.remote(repo):
                     await remote.drop(task.branch)
                 await drop_branch(Path(repo.path), task.branch, repo.trunk_ref, task.id)
             except FleetError:
-                return
+                self._untidied.append((task, repo))
 
     @asynccontextmanager
     async def _kept(self, lane: Lane) -> AsyncIterator[None]:

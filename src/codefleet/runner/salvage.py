@@ -72,6 +72,7 @@ async def bring_home(worktree: Path, branch: str) -> bool:
     """
     if _rebased_branch(git_dir(worktree)):
         return False
+    drop_stale(git_dir(worktree), worktree)
     git = Git(worktree)
     ref = f"refs/heads/{branch}"
     if (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip() == ref:

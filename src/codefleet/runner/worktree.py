@@ -18,7 +18,7 @@ from typing import NamedTuple
 from codefleet.domain.errors import Workspace
 from codefleet.runner import salvage, slot
 from codefleet.runner.git import Git
-from codefleet.runner.locks import held
+from codefleet.runner.locks import drop_stale, held
 from codefleet.runner.seed import sow
 
 LEFT_BEHIND = "Work left in a worktree\n\nSaved by the fleet before the worktree was used again.\n"
@@ -87,7 +87,8 @@ class Pool:
             try:
                 await self._prepare(pick, branch, keep, seed)
             except BaseException as trouble:
-                slot.let_go(pick.path)
+                async with held(self._lock):  # nobody picks by what was so before it was let go
+                    slot.let_go(pick.path)
                 if pick.new or not isinstance(trouble, Workspace):
                     raise
                 hopeless.add(pick.path)  # it cannot be saved or wiped, so it stays as it is
@@ -197,6 +198,7 @@ class Pool:
 
     async def _vacate(self, path: Path) -> None:
         """Save everything in a slot, leave its branch, and mark it clean."""
+        drop_stale(salvage.git_dir(path), path)
         if not slot.never_filled(path):
             await salvage.salvage(path, LEFT_BEHIND)
         head = await salvage.commit_at(Git(path), "HEAD")

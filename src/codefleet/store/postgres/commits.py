@@ -9,8 +9,8 @@ every commit leaves.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -31,6 +31,8 @@ ATTEMPTS = 50
 SWEEP_EVERY = 1000
 IMPATIENT = b"SET LOCAL lock_timeout = '3s'"
 """Writes take milliseconds: who waits for longer waits for a writer that froze in the middle."""
+LOOK_EVERY_S = 3.0
+"""How often to look for such writers: claims pass by what they hold, and wait for nobody."""
 
 
 What = Write | claims.Asked | Step
@@ -56,6 +58,7 @@ class Commits:
         self._working: asyncio.Task[None] | None = None
         self._is_closed = False
         self._attempts = 0
+        self._looked = 0.0
 
     async def ask(self, what: What) -> Any:
         """Do a step in the next transaction; returns when it is committed."""
@@ -111,8 +114,9 @@ class Commits:
         patience = self._connections.patience()
         for _ in range(ATTEMPTS):
             self._attempts += 1
-            sweeps = self._attempts % SWEEP_EVERY == 0
-            attempt = _Attempt(self._connections, is_quick=self._is_quick, sweeps=sweeps)
+            attempt = _Attempt(
+                self._connections, is_quick=self._is_quick, beside=self._due_beside()
+            )
             try:
                 answers = await attempt.make(asked)
             except psycopg.Error as error:
@@ -121,7 +125,7 @@ class Commits:
                 if not is_contested(error):
                     await patience.wait_out(error)
                 if isinstance(error, LockNotAvailable):
-                    await self._end_abandoned()
+                    self._looked = 0.0
                 continue
             if attempt.has_told:
                 self._announce()
@@ -130,20 +134,24 @@ class Commits:
             f"the store {self._connections.place} is too busy", hint="try again in a moment"
         )
 
-    async def _end_abandoned(self) -> None:
-        """Let the server forget writers that hold locks and are not heard of any more."""
-        with suppress(psycopg.Error):  # then it is tried again with the next wait
-            async with self._connections.one() as connection:
-                await Transaction(connection).rows("end_abandoned")
+    def _due_beside(self) -> Sequence[str]:
+        """What is to be done with the next transaction for the good of all."""
+        due = []
+        if self._attempts % SWEEP_EVERY == 0:
+            due.append("sweep_marks")
+        if time.monotonic() - self._looked > LOOK_EVERY_S:
+            self._looked = time.monotonic()
+            due.append("end_abandoned")
+        return due
 
 
 class _Attempt:
     """One transaction, and what is known of its end."""
 
-    def __init__(self, connections: Connections, *, is_quick: bool, sweeps: bool) -> None:
+    def __init__(self, connections: Connections, *, is_quick: bool, beside: Sequence[str]) -> None:
         self._connections = connections
         self._is_quick = is_quick
-        self._sweeps = sweeps
+        self._beside = beside
         self._mark = uuid4()
         self._id: str | None = None
         self._answers: Sequence[Answer] = ()
@@ -175,14 +183,14 @@ class _Attempt:
             await connection.execute(IMPATIENT)
             if self._is_quick:
                 await connection.execute(b"SET LOCAL synchronous_commit = off")
+            for name in self._beside:
+                await tx.run(name)
             this = await tx.run("this_transaction")
             self._answers = await _all_done(tx, asked)
             ((id_,),) = await this.fetchall()
             if all(answer is steps.nothing for answer in self._answers):
                 await connection.execute(b"ROLLBACK")
                 return 0
-            if self._sweeps:
-                await tx.run("sweep_marks")
             self._id = id_
             last = await tx.finish(self._mark)
             await connection.execute(b"COMMIT")

@@ -36,12 +36,13 @@ AND task.id <> ALL (%(seen)s)
 LISTEN codefleet;
 
 -- name: end_abandoned
--- A writer that began long ago and whose next word the server waits for: its machine froze or went
--- away. What it had begun is undone, and it begins again should it come back.
+-- A writer whose next word the server has waited for all this time: its machine froze or went away.
+-- What it had begun is undone, and it begins again should it come back.
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND usename = current_user AND application_name = 'codefleet'
     AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL
-    AND wait_event_type = 'Client' AND xact_start < clock_timestamp() - interval '3 seconds';
+    AND wait_event_type = 'Client'
+    AND greatest(query_start, state_change) < clock_timestamp() - interval '3 seconds';
 
 -- name: this_transaction
 -- Asked for before a commit, so that its fate can be asked for when the answer to it is lost.
