@@ -270,7 +270,7 @@ AND (task.not_before IS NULL OR task.not_before <= :now)
 
 -- name: most_urgent_first
 -- Urgency is priority, then age. No limit is written as -1.
-ORDER BY task.priority DESC, task.place LIMIT :limit
+ORDER BY task.priority DESC, task.place LIMIT coalesce(:limit, -1)
 
 -- name: chosen_by_urgency
 -- The end of a reading of tasks.
@@ -282,7 +282,7 @@ ORDER BY task.priority DESC, task.place LIMIT :limit
 
 -- name: newest_first
 -- For people who look for what they have just added.
-ORDER BY task.place DESC LIMIT :limit
+ORDER BY task.place DESC LIMIT coalesce(:limit, -1)
 
 -- name: all_tasks
 -- For an export, in the order of age, so that age survives it.
@@ -346,7 +346,7 @@ SELECT CASE WHEN :by_day THEN substr(json_extract(body, '$.at'), 1, 10) ELSE '' 
     coalesce(sum(json_extract(body, '$.data.cost_usd')), 0.0)
 FROM events INDEXED BY events_used
 WHERE kind = 'run.used' AND json_extract(body, '$.at') >= :since
-    AND json_extract(body, '$.at') < :until
+    AND json_extract(body, '$.at') < coalesce(:until, '9999')
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- name: questions
@@ -367,7 +367,7 @@ ORDER BY place
 
 -- name: conflicts
 -- Those found since a moment, or all of them since the earliest one.
-SELECT body FROM conflicts WHERE found_at >= :since ORDER BY found_at, place;
+SELECT body FROM conflicts WHERE found_at >= coalesce(:since, '') ORDER BY found_at, place;
 
 -- name: repos
 -- Few, by name.

@@ -5,6 +5,7 @@ made, from one noun at once, so that they cannot disagree.
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from pydantic_core import to_json
@@ -12,7 +13,6 @@ from pydantic_core import to_json
 from codefleet.domain.model import Event, Run, Task, instant
 
 _SEQ = {"seq"}
-END_OF_TIME = "9999"
 
 
 def of_task(task: Task) -> dict[str, Any]:
@@ -59,6 +59,13 @@ def of_event(event: Event) -> dict[str, Any]:
         "kind": event.kind,
         "body": event.model_dump_json(exclude=_SEQ),
     }
+
+
+def plain(value: object) -> Any:
+    """A value as a statement takes it: lists as JSON, moments as text."""
+    if isinstance(value, list):
+        return listed(value)
+    return instant(value) if isinstance(value, datetime) else value
 
 
 def listed(values: Iterable[str]) -> str:

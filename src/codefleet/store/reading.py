@@ -1,0 +1,188 @@
+"""Everything that can be read of a store, in statements that every engine has by the same names."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from codefleet.domain.model import (
+    Conflict,
+    Event,
+    Lane,
+    Message,
+    Noun,
+    Question,
+    QuestionId,
+    Repo,
+    Rest,
+    Run,
+    RunId,
+    Runner,
+    Spent,
+    Task,
+    TaskId,
+    Workflow,
+)
+from codefleet.ports import TaskQuery
+from codefleet.store import nouns
+
+N = TypeVar("N", bound=Noun)
+
+BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
+
+
+class Readings(ABC):
+    """The reading half of `codefleet.ports.Store`; an engine says how rows are come by."""
+
+    @abstractmethod
+    async def _rows(self, *names: str, **values: Any) -> list[Any]:
+        """All rows of a statement that is joined of these parts.
+
+        Values are plain: a list is a list, a moment a datetime, and None means no bound.
+        """
+
+    @abstractmethod
+    def _now(self) -> datetime | None:
+        """The time to judge by, or None where the engine has its own."""
+
+    @staticmethod
+    @abstractmethod
+    def _folded(text: str) -> str:
+        """A text to search for, as the engine compares without regard to case."""
+
+    async def _nouns(self, noun: type[N], *names: str, **values: Any) -> Sequence[N]:
+        return [noun.model_validate_json(body) for (body,) in await self._rows(*names, **values)]
+
+    async def tasks(self, query: TaskQuery) -> Sequence[Task]:
+        filters = {
+            "with_ids": query.ids is not None,
+            "in_states": bool(query.states),
+            "in_repo": query.repo is not None,
+            "with_label": query.label is not None,
+            "with_text": bool(query.text),
+            "that_are_ready": query.ready,
+        }
+        return await self._nouns(
+            Task,
+            "tasks",
+            *(name for name, is_asked in filters.items() if is_asked),
+            *(("newest_first", "chosen_by_age") if query.newest_first else BY_URGENCY),
+            ids=list(query.ids or ()),
+            states=[str(state) for state in query.states],
+            repo=query.repo,
+            label=query.label,
+            text=self._folded(query.text or ""),
+            now=self._now(),
+            limit=query.limit,
+        )
+
+    async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
+        waits: dict[TaskId, list[Task]] = {task: [] for task in tasks}
+        for task, body in await self._rows("unmet", ids=list(tasks)):
+            waits[task].append(Task.model_validate_json(body))
+        return waits
+
+    async def needed_by(self, task: TaskId) -> Sequence[TaskId]:
+        return [name for (name,) in await self._rows("needed_by", id=task)]
+
+    async def matching(self, prefix: str) -> Sequence[TaskId]:
+        found = await self._rows("matching", prefix=prefix, end=f"{prefix}\U0010ffff")
+        return [name for (name,) in found]
+
+    async def counts(self) -> Mapping[str, int]:
+        return dict(await self._rows("counts"))
+
+    async def runs(
+        self,
+        *,
+        ids: Sequence[RunId] | None = None,
+        tasks: Sequence[TaskId] | None = None,
+        live: bool = False,
+    ) -> Sequence[Run]:
+        filters = {
+            "runs_with_ids": ids is not None,
+            "runs_of_tasks": tasks is not None,
+            "runs_that_live": live,
+        }
+        asked = (name for name, is_asked in filters.items() if is_asked)
+        lists = {"ids": list(ids or ()), "tasks": list(tasks or ())}
+        return await self._nouns(Run, "runs", *asked, "oldest_run_first", **lists)
+
+    async def spent(
+        self, *, since: datetime, until: datetime | None = None, by: Sequence[str] = ()
+    ) -> Sequence[Spent]:
+        asked = {f"by_{name}": name in by for name in nouns.BY}
+        found = await self._rows("spent", since=since, until=until, **asked)
+        return [nouns.spent(row) for row in found]
+
+    async def next_start(self) -> datetime | None:
+        ((moment,),) = await self._rows("next_start", now=self._now())
+        return datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+
+    async def questions(
+        self, *, ids: Sequence[QuestionId] | None = None, open_only: bool = False
+    ) -> Sequence[Question]:
+        filters = {"questions_with_ids": ids is not None, "questions_that_are_open": open_only}
+        asked = (name for name, is_asked in filters.items() if is_asked)
+        return await self._nouns(
+            Question, "questions", *asked, "oldest_question_first", ids=list(ids or ())
+        )
+
+    async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]:
+        return await self._nouns(Conflict, "conflicts", since=since)
+
+    async def repos(self) -> Sequence[Repo]:
+        return await self._nouns(Repo, "repos")
+
+    async def runners(self) -> Sequence[Runner]:
+        return await self._nouns(Runner, "runners")
+
+    async def lanes(self) -> Sequence[Lane]:
+        return await self._nouns(Lane, "lanes")
+
+    async def messages(self, *, open_only: bool = False) -> Sequence[Message]:
+        asked = ("messages_that_are_open",) if open_only else ()
+        return await self._nouns(Message, "messages", *asked, "oldest_message_first")
+
+    async def rests(self) -> Sequence[Rest]:
+        return await self._nouns(Rest, "rests")
+
+    async def workflows(self, *, ids: Sequence[str] | None = None) -> Sequence[Workflow]:
+        asked = () if ids is None else ("workflows_with_ids",)
+        return await self._nouns(
+            Workflow, "workflows", *asked, "oldest_workflow_first", ids=list(ids or ())
+        )
+
+    async def settings(self) -> Mapping[str, str]:
+        return dict(await self._rows("settings"))
+
+    async def events(
+        self,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        task: TaskId | None = None,
+        kinds: Sequence[str] = (),
+        limit: int = 1000,
+        newest: bool = False,
+    ) -> Sequence[Event]:
+        filters = {
+            "events_before": before is not None,
+            "events_of_task": task is not None,
+            "events_of_kinds": bool(kinds),
+        }
+        found = await self._rows(
+            "events",
+            *(name for name, is_asked in filters.items() if is_asked),
+            "last_events" if newest else "first_events",
+            after=after,
+            before=before,
+            task=task,
+            kinds=list(kinds),
+            limit=limit,
+        )
+        return [nouns.event(*row) for row in (reversed(found) if newest else found)]
+
+    async def last_seq(self) -> int:
+        ((seq,),) = await self._rows("last_seq")
+        return int(seq)
