@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from codefleet.config import KEYS, Config, fleet_home, load
-from codefleet.config_file import sample, set_value
-from codefleet.config_live import Live
-from codefleet.config_names import OLD_NAMES
+from codefleet.config.file import sample, set_value
+from codefleet.config.live import Live
+from codefleet.config.older import OLD_NAMES
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Landing
 from codefleet.domain.prices import Price

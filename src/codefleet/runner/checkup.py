@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from codefleet.coders.registry import coder
 from codefleet.config import KEYS, Config, load, nearest
-from codefleet.config_names import OLD_HOME, OLD_NAMES
+from codefleet.config.older import OLD_HOME, OLD_NAMES
 from codefleet.domain.errors import FleetError, Workspace
 from codefleet.domain.model import FINAL, Repo, State, Task
 from codefleet.ports import TaskQuery

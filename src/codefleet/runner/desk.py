@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codefleet.config import FILE, Config, load
-from codefleet.config_live import Live
+from codefleet.config.live import Live
 from codefleet.domain.errors import FleetError
 from codefleet.domain.events import event
 from codefleet.domain.model import Repo

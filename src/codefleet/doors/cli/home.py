@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from codefleet.config import FILE
-from codefleet.config_file import sample
+from codefleet.config.file import sample
 from codefleet.domain.errors import Invalid, Refused, Workspace
 from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, say

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from codefleet.config import FILE, KEYS, Config, load, toml, value_of, without_password
-from codefleet.config_file import set_value
+from codefleet.config.file import set_value
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, coder_exists, home, json_option, say

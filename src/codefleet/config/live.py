@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from codefleet.config import Config
+from codefleet.config.settings import Config
 from codefleet.domain.errors import FleetError
 
 

@@ -4,18 +4,10 @@ import os
 from pathlib import Path
 from typing import Any, get_origin
 
-from codefleet.config import (
-    KEYS,
-    Config,
-    check,
-    file_layer,
-    parsed,
-    read,
-    repo_tables,
-    toml,
-    unknown,
-    value_of,
-)
+from codefleet.config.layers import file_layer, read, repo_tables
+from codefleet.config.loading import check, unknown
+from codefleet.config.settings import KEYS, Config
+from codefleet.config.values import parsed, toml, value_of
 from codefleet.domain.errors import BadConfig
 
 PARTS = {"coders": 3, "repos": 3, "prices": 2}

@@ -1,0 +1,135 @@
+"""Settings: `fleet.toml` files, FLEET_* variables and flags -> one frozen Config.
+
+The Config knows where each value came from. From weakest to strongest: the default, the home's
+file, its table for the repo, the repo's own file, a FLEET_* variable, a flag.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from codefleet.config.layers import FILE, Layer, file_layer, repo_tables, variable_layers
+from codefleet.config.older import OLD_HOME
+from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, Config
+from codefleet.config.values import nearest, toml
+from codefleet.domain import command
+from codefleet.domain.errors import BadConfig, Invalid
+from codefleet.domain.policy import Rule, Ruling
+
+
+def fleet_home(env: Mapping[str, str]) -> Path:
+    """The fleet's own folder: $FLEET_HOME, or its older name, or ~/.fleet."""
+    named = env.get("FLEET_HOME") or env.get(OLD_HOME)
+    return Path(named).expanduser().absolute() if named else Path.home() / ".fleet"
+
+
+def load(
+    home: Path,
+    *,
+    repo: Path | None = None,
+    repo_name: str | None = None,
+    env: Mapping[str, str],
+    flags: Mapping[str, object] | None = None,
+) -> Config:
+    """Read all settings that hold here; refuse the first that cannot be used, and say where."""
+    layers = [*_home_layers(home, repo_name)]
+    if repo:
+        layers.append(file_layer(repo / FILE, in_repo=True))
+    layers += variable_layers(env)
+    layers.append(Layer("flag", {k: v for k, v in (flags or {}).items() if v is not None}))
+    merged: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for layer in layers:
+        check(layer)
+        for key, value in layer.values.items():
+            merged[key] = _laid_over(key, merged.get(key), value)
+            sources[key] = layer.source
+    # Where nothing is set there is nothing to check, and what would check it takes time to build.
+    config = Config.model_validate(merged) if merged else Config.model_construct()
+    config._sources.update(sources)
+    return config
+
+
+def _home_layers(home: Path, repo_name: str | None) -> Iterator[Layer]:
+    main = file_layer(home / FILE)
+    yield main
+    for table in repo_tables(main):
+        check(table)  # also those of other repos: a mistake shows at once, not some day
+        if table.table == f"repos.{repo_name}":
+            yield table
+
+
+def check(layer: Layer) -> None:
+    """Refuse the first setting that cannot be used, and say where it stands."""
+    for key in sorted(layer.forbidden & layer.values.keys()):
+        raise BadConfig(
+            f"{layer.place(key)}: {key} cannot be set here",
+            hint=f"set it for the whole fleet: `fleet config set {key} VALUE`"
+            if key in FLEET_WIDE
+            else f"put it into the home's fleet.toml; for one repo: [repos.NAME] {key}",
+        )
+    if not layer.values:
+        return
+    try:
+        policy = Config.model_validate(layer.values).policy
+    except ValidationError as wrong:
+        raise _explained(layer, wrong) from None
+    _check_commands(layer)
+    _check_policy(layer, policy)
+
+
+def _check_commands(layer: Layer) -> None:
+    setup = layer.values.get("setup")
+    commands = {"checks": layer.values.get("checks", ()), "setup": () if setup is None else [setup]}
+    for key, said in commands.items():
+        try:
+            command.valid(said)
+        except Invalid as wrong:
+            problem = f"{layer.place(key)}: {key}: {wrong.problem}"
+            raise BadConfig(problem, hint=wrong.hint) from None
+
+
+def _check_policy(layer: Layer, policy: Sequence[Rule]) -> None:
+    """A repo may be anybody's: it may forbid its agents more, but not give them leave."""
+    allows = any(rule.then is Ruling.ALLOW for rule in policy)
+    if allows and layer.forbidden == NOT_IN_A_REPO:
+        raise BadConfig(
+            f"{layer.place('policy')}: a repo's own file can deny and ask, but not allow",
+            hint="put it into the home's fleet.toml; for one repo, under [[repos.NAME.policy]]",
+        )
+
+
+def _explained(layer: Layer, wrong: ValidationError) -> BadConfig:
+    first = wrong.errors(include_url=False)[0]
+    key = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return unknown(key, layer.place(key))
+    said = first["msg"].removeprefix("Input ")
+    name = ".".join(str(part) for part in first["loc"])
+    return BadConfig(
+        f"{layer.place(key)}: {name} {said}, not {toml(first['input'])[:80]}",
+        hint=f"{key}: {Config.model_fields[key].description}",
+    )
+
+
+def unknown(key: str, place: str = "") -> BadConfig:
+    """What to say of a setting that does not exist."""
+    meant = nearest(key, KEYS)
+    return BadConfig(
+        f"{place}: there is no setting {key!r}" if place else f"there is no setting {key!r}",
+        hint=f"did you mean {meant}?" if meant else "`fleet config show` lists every setting",
+    )
+
+
+def _laid_over(key: str, weak: Any, strong: Any) -> Any:
+    """A stronger place replaces a weaker one, but adds to the options of coders and the policy."""
+    if key == "coders":
+        return _joined(weak or {}, strong)
+    return [*(weak or ()), *strong] if key == "policy" else strong
+
+
+def _joined(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of coders: those of the stronger place win one by one."""
+    return {**weak, **{name: {**weak.get(name, {}), **its} for name, its in strong.items()}}
