@@ -18,7 +18,6 @@ from codefleet.domain.model import (
     Run,
     RunId,
     Runner,
-    Spent,
     State,
     Task,
     TaskId,
@@ -26,6 +25,7 @@ from codefleet.domain.model import (
     Workflow,
 )
 from codefleet.domain.scheduling import Want
+from codefleet.domain.views import Spent
 
 
 class Clock(Protocol):

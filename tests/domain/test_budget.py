@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from codefleet.domain import budget
 from codefleet.domain.budget import Standing
-from codefleet.domain.model import Budget, Limit, Usage
+from codefleet.domain.model import Budget, Usage
+from codefleet.domain.views import Limit
 
 
 def limit(name: str = "the task", *, daily: bool = False, **amounts: float) -> Limit:

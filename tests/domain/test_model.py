@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
-from codefleet.domain import model
+from codefleet.domain import model, views
 from codefleet.domain.model import Draft, Instant, Noun, State, Task, Usage
 from tests.domain.samples import a_run, a_task
 
@@ -21,7 +21,8 @@ def nouns(of: type[Noun] = Noun) -> Iterator[type[Noun]]:
 
 
 NOUNS = sorted(
-    {noun for noun in nouns() if noun.__module__ == model.__name__}, key=lambda noun: noun.__name__
+    {noun for noun in nouns() if noun.__module__ in (model.__name__, views.__name__)},
+    key=lambda noun: noun.__name__,
 )
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis takes naive bounds and adds the zone
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -45,7 +46,7 @@ BOUNDED: dict[type[Noun], dict[str, st.SearchStrategy[Any]]] = {
     model.Usage: {"cost_usd": finite},
     model.Check: {"seconds": finite},
     model.Runner: {"pid_started": finite, "load": finite},
-    model.Agent: {"load": finite},
+    views.Agent: {"load": finite},
     model.Event: {"data": st.dictionaries(st.text(), plain_json, max_size=3)},
 }
 """Fields whose values are bounded; all others take whatever their type allows."""

@@ -5,7 +5,8 @@ from typing import Any
 
 from codefleet.domain import workflow
 from codefleet.domain.handover import StageResult, Status
-from codefleet.domain.model import Draft, Outcome, Reason, State, Task, WorkflowStatus
+from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.domain.views import WorkflowStatus
 from codefleet.fleet import Fleet
 from codefleet.runner.cleanup import clean_up
 from codefleet.runner.desk import Desk

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from codefleet.domain.model import Limit
+from codefleet.domain.views import Limit
 
 WARN_AT = 0.8
 

@@ -375,22 +375,6 @@ class Runner(Noun):
     version: int = 0
 
 
-class Agent(Noun):
-    """A named seat in the fleet, as derived from its runner and its live run."""
-
-    name: str
-    runner: RunnerId
-    host: str
-    state: str
-    task: TaskId | None = None
-    run: RunId | None = None
-    coder: str | None = None
-    since: Instant | None = None
-    load: float = 0.0
-    memory_free_mb: int = 0
-    seen_at: Instant
-
-
 class Repo(Noun):
     """A git repository the fleet works on.
 
@@ -468,29 +452,6 @@ class Rest(Noun):
         return self.until is None or self.until > now
 
 
-class Limit(Noun):
-    """What something may cost, and what it has cost; a `daily` one begins anew at midnight UTC."""
-
-    name: str
-    repo: str | None = None
-    daily: bool = False
-    budget: Budget
-    spent: Usage
-    unpriced_tokens: int = 0
-
-
-class Spent(Noun):
-    """Tokens and money of one row of a bill; what it was not asked by is empty."""
-
-    day: str = ""
-    coder: str = ""
-    model: str = ""
-    repo: str = ""
-    task: str = ""
-    source: str = ""
-    usage: Usage
-
-
 class Workflow(Noun):
     """A description that became tasks. How it stands is derived from them."""
 
@@ -501,15 +462,6 @@ class Workflow(Noun):
     tasks: tuple[TaskId, ...]
     created_at: Instant
     version: int = 0
-
-
-class WorkflowStatus(Noun):
-    """A workflow as it stands: its tasks in the order of its stages, and the last run of each."""
-
-    workflow: Workflow
-    state: State
-    tasks: tuple[Task, ...]
-    runs: tuple[Run, ...]
 
 
 class Conflict(Noun):
@@ -534,42 +486,3 @@ class Event(Noun):
     agent: str | None = None
     text: str = ""
     data: dict[str, Any] = {}
-
-
-class InboxItem(Noun):
-    """What waits for a human: a question, leave to use a tool, work to review, a login to renew."""
-
-    kind: str
-    task: TaskId | None = None
-    id: str
-    text: str
-    options: tuple[str, ...] = ()
-    since: Instant
-
-
-class Waiting(Noun):
-    """A pending task and why it does not run."""
-
-    task: Task
-    why: str
-    text: str
-    behind: tuple[TaskId, ...] = ()
-
-
-class Status(Noun):
-    """The fleet at a glance."""
-
-    at: Instant
-    paused: bool
-    counts: dict[str, int]
-    agents: tuple[Agent, ...]
-    running: tuple[Task, ...]
-    runs: tuple[Run, ...]
-    waiting: tuple[Waiting, ...]
-    landing: tuple[Task, ...]
-    inbox: tuple[InboxItem, ...]
-    conflicts: tuple[Conflict, ...]
-    rests: tuple[Rest, ...]
-    spent_today: Usage
-    unpriced_today: int = 0
-    limits: tuple[Limit, ...] = ()

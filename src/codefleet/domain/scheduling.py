@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from codefleet.domain import scope
-from codefleet.domain.model import Agent, State, Task, TaskId
+from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.views import Agent
 
 
 class Want(NamedTuple):

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import Agent, Lane, Run, Runner, RunnerId
+from codefleet.domain.model import Lane, Run, Runner, RunnerId
+from codefleet.domain.views import Agent
 from codefleet.fleet.core import TRIES, Core
 from codefleet.ports import Write
 

@@ -7,8 +7,9 @@ from codefleet.domain import budget
 from codefleet.domain.budget import Judgement, Standing
 from codefleet.domain.errors import Invalid
 from codefleet.domain.events import event
-from codefleet.domain.model import Budget, Event, Limit, Run, Spent, Usage
+from codefleet.domain.model import Budget, Event, Run, Usage
 from codefleet.domain.prices import Source
+from codefleet.domain.views import Limit, Spent
 from codefleet.fleet.core import Core
 from codefleet.ports import Write
 

@@ -7,8 +7,9 @@ from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.handover import GATE_OPTIONS, approval
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import InboxItem, Question, QuestionId, State, Task
+from codefleet.domain.model import Question, QuestionId, State, Task
 from codefleet.domain.policy import ANSWERS, answer_in
+from codefleet.domain.views import InboxItem
 from codefleet.fleet.accounts import Accounts
 from codefleet.ports import TaskQuery, Write
 

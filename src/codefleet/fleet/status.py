@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
-from codefleet.domain.model import Conflict, Event, Run, State, Status, Task, TaskId, Waiting
+from codefleet.domain.model import Conflict, Event, Run, State, Task, TaskId
+from codefleet.domain.views import Status, Waiting
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
 from codefleet.fleet.inbox import Inbox

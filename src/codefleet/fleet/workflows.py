@@ -8,7 +8,8 @@ from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.handover import Collected
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Event, Run, State, Task, TaskId, Workflow, WorkflowStatus
+from codefleet.domain.model import Event, Run, State, Task, TaskId, Workflow
+from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.workflow import Plan
 from codefleet.fleet.core import TRIES
 from codefleet.fleet.tasks import Tasks, new_id

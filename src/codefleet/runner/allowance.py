@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from codefleet.config import Config
 from codefleet.domain import budget
 from codefleet.domain.budget import Standing
-from codefleet.domain.model import Budget, Event, Limit, Task, Usage
+from codefleet.domain.model import Budget, Event, Task, Usage
+from codefleet.domain.views import Limit
 from codefleet.fleet.costs import warning
 from codefleet.runner.hold import Hold
 from codefleet.runner.verdict import Cause, Stop

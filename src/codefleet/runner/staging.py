@@ -17,8 +17,8 @@ from codefleet.domain.model import (
     Run,
     Stage,
     Task,
-    WorkflowStatus,
 )
+from codefleet.domain.views import WorkflowStatus
 from codefleet.fleet import Fleet
 from codefleet.ports import Asks
 from codefleet.runner.git import Git

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from codefleet.domain.model import Event, Spent, Usage
+from codefleet.domain.model import Event, Usage
+from codefleet.domain.views import Spent
 
 BY = tuple(name for name in Spent.model_fields if name != "usage")
 _SUMS = tuple(Usage.model_fields)

@@ -18,11 +18,11 @@ from codefleet.domain.model import (
     Run,
     RunId,
     Runner,
-    Spent,
     Task,
     TaskId,
     Workflow,
 )
+from codefleet.domain.views import Spent
 from codefleet.ports import TaskQuery
 from codefleet.store import nouns
 

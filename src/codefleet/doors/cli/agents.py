@@ -4,7 +4,7 @@ from datetime import datetime
 
 import click
 
-from codefleet.domain.model import Agent
+from codefleet.domain.views import Agent
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option
 from codefleet.doors.cli.text import clean, duration, table

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.domain.model import Spent, TaskId, Usage
+from codefleet.domain.model import TaskId, Usage
 from codefleet.domain.prices import Source
+from codefleet.domain.views import Spent
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option, say
 from codefleet.doors.cli.text import clean, count, table

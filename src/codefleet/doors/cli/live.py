@@ -7,7 +7,8 @@ import click
 from rich.live import Live
 from rich.text import Text
 
-from codefleet.domain.model import Event, Status
+from codefleet.domain.model import Event
+from codefleet.domain.views import Status
 from codefleet.doors.cli import show, stages, status
 from codefleet.doors.cli.text import brief, fit
 from codefleet.fleet import Fleet

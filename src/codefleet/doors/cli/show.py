@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 import click
 
-from codefleet.domain.model import Event, InboxItem, Noun, Run, State, Task, TaskId, Usage
+from codefleet.domain.model import Event, Noun, Run, State, Task, TaskId, Usage
 from codefleet.domain.scheduling import Hold, Why
+from codefleet.domain.views import InboxItem
 from codefleet.doors.cli.text import brief, clean, clean_lines, duration, local, table
 
 COLOURS = {

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 from codefleet.domain import graph, handover
 from codefleet.domain.handover import StageResult
-from codefleet.domain.model import Run, State, Task, WorkflowStatus
+from codefleet.domain.model import Run, State, Task
+from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.workflow import Plan, StagePlan
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, duration, table

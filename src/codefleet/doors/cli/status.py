@@ -6,8 +6,9 @@ import click
 
 from codefleet.domain.accounts import sentence
 from codefleet.domain.budget import told
-from codefleet.domain.model import Agent, Run, State, Status, Task
+from codefleet.domain.model import Run, State, Task
 from codefleet.domain.scheduling import Hold, Why
+from codefleet.domain.views import Agent, Status
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option
 from codefleet.doors.cli.text import brief, clean, duration, table

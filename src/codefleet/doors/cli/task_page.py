@@ -6,21 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from codefleet.domain.budget import told
-from codefleet.domain.model import (
-    Budget,
-    Check,
-    Event,
-    Evidence,
-    InboxItem,
-    Limit,
-    Message,
-    Result,
-    Run,
-    Task,
-    Usage,
-)
+from codefleet.domain.model import Budget, Check, Event, Evidence, Message, Result, Run, Task, Usage
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.secrets import redact
+from codefleet.domain.views import InboxItem, Limit
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, clean_lines, count, local
 

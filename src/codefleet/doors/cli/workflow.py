@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.domain.model import State, Workflow, WorkflowStatus
+from codefleet.domain.model import State, Workflow
+from codefleet.domain.views import WorkflowStatus
 from codefleet.doors.cli import show, stages
 from codefleet.doors.cli.call import call, json_option, say
 from codefleet.doors.cli.home import tell_each

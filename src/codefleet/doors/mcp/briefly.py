@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from codefleet.domain.model import Conflict, Run, Status, Task
+from codefleet.domain.model import Conflict, Run, Task
+from codefleet.domain.views import Status
 
 View = dict[str, Any]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from codefleet.domain.handover import StageResult
-from codefleet.domain.model import Evidence, Reason, Run, State, Task, WorkflowStatus
+from codefleet.domain.model import Evidence, Reason, Run, State, Task
+from codefleet.domain.views import WorkflowStatus
 from codefleet.runner.places import Places
 
 View = dict[str, Any]

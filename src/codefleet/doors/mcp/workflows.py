@@ -4,7 +4,7 @@ from typing import Any
 
 from codefleet.coders import fitness
 from codefleet.domain import workflow
-from codefleet.domain.model import WorkflowStatus
+from codefleet.domain.views import WorkflowStatus
 from codefleet.doors.mcp import views
 from codefleet.doors.mcp.house import Toolset, View, page
 from codefleet.doors.mcp.limits import Limit
