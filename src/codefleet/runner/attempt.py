@@ -1,6 +1,5 @@
 """One run, from its worktree to its verdict. Every step can be taken again after a crash."""
 
-import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,11 +12,11 @@ from codefleet.domain.events import event
 from codefleet.domain.model import Evidence, Landing, Reason, Repo, Result, Run, Task, Usage
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
-from codefleet.ports import Assignment, Coder
-from codefleet.runner import checkpoint, continuing, custody, own_tools, prompt, staging, verdict
+from codefleet.ports import Coder
+from codefleet.runner import checkpoint, continuing, custody, staging, verdict
 from codefleet.runner.aftermath import Aftermath
 from codefleet.runner.allowance import Allowance
-from codefleet.runner.briefing import asked_before, brief
+from codefleet.runner.briefing import asked_before
 from codefleet.runner.conversation import Conversation
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
@@ -26,9 +25,9 @@ from codefleet.runner.ending import write_down
 from codefleet.runner.hearing import Heard, hear_the_end
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
+from codefleet.runner.launch import Launch, silence_earlier
 from codefleet.runner.listening import Listener
 from codefleet.runner.notebook import Notebook
-from codefleet.runner.permission import unheeded
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
@@ -209,7 +208,7 @@ class Attempt:
     async def _prepare(self) -> None:
         """A worktree on the task's branch, seeded, set up, and with the trunk's news merged in."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        await self._silence_predecessor()
+        await silence_earlier(self.hold, self.places, self.notebook)
         ready = await self.place.prepare(self.task, self.run)
         self.task = await insist(lambda: self.fleet.settle(self.run, branch=ready.branch))
         now = await self.fleet.store.now()
@@ -222,64 +221,10 @@ class Attempt:
         self.conflicts = ready.conflicts
         await self.place.set_up(ready.path, self.folder / "setup.log")
 
-    async def _silence_predecessor(self) -> None:
-        """An agent whose runner froze past its lease may still work: never two in one folder."""
-        for run in await self.fleet.store.runs(tasks=[self.task.id]):
-            if run.number < self.run.number and run.host == self.run.host:
-                kept = await custody.adopt(self.places.run(run))
-                if kept:
-                    kept.kill()
-                    await kept.ended()
-                custody.sweep(run.id)
-                await self.notebook.close_for(run)
-
     async def _start(self, coder: Coder) -> Kept:
         self.task = await staging.told(self.fleet, self.task)
-        known = (self.task, self.run, self.repo, self.settings, self.conflicts)
-        story = await brief(self.fleet, *known)
-        session = continuing.session(story.earlier, coder, self.run.host)
-        story = story._replace(
-            checkpoint=await continuing.left(story.earlier, coder, self.places, self.run.host),
-            notes=await self.notebook.open(story.earlier, await asked_before(self.fleet, self.run)),
-            resumed=session if coder.abilities.remembers else None,
-        )
-        file = self.folder / "prompt.md"
-        await asyncio.to_thread(file.write_text, text := prompt.compose(story))
-        token = own_tools.grant(self.fleet, self.run.id, self.folder)
-        start = coder.start(
-            Assignment(
-                run=self.run,
-                task=self.task,
-                prompt=text,
-                prompt_file=file,
-                worktree=Path(str(self.run.worktree)),
-                options=self.settings.coders.get(coder.name, {}),
-                resume=session,
-                judged=[rule.tool for rule in self.settings.policy],
-                tools=own_tools.call(self.fleet.home, token) if self.settings.agent_tools else (),
-            )
-        )
-        if start.listens:
-            await self.hold.note(listens=True)
-        if warning := unheeded(self.settings.policy, coder):
-            await self.hold.tell("run.warned", warning)
-        return await custody.start(
-            self.folder,
-            start,
-            cwd=Path(str(self.run.worktree)),
-            env=custody.environment(
-                self.settings.environment,
-                {
-                    "FLEET_RUN": self.run.id,
-                    "FLEET_TASK": self.task.id,
-                    "FLEET_NOTES": story.notes,
-                    own_tools.VARIABLE: str(token),
-                    **start.env,
-                },
-            ),
-            run_id=self.run.id,
-            grace_s=self.settings.grace_s,
-        )
+        launch = Launch(self.hold, self.places, self.notebook, self.settings)
+        return await launch.agent(coder, self.task, self.repo, self.conflicts)
 
     async def _conclude(self, exit: Exit, coder: Coder) -> None:
         """The agent is gone: save its work, look at it, and say what the run amounts to."""
