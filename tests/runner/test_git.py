@@ -1,11 +1,14 @@
 """Git as the fleet runs it: quiet, exact, and never surprised by the user's environment."""
 
+import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
 from codefleet.domain.errors import Workspace
 from codefleet.runner.git import Git
+from codefleet.runner.process import Process
 from tests.gitrepo import SampleRepo, make_repo
 
 
@@ -33,6 +36,34 @@ async def test_a_missing_git_is_said_so(repo: SampleRepo, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(repo.path))
     with pytest.raises(Workspace, match="git is not installed"):
         await Git(repo.path)("status")
+
+
+async def test_a_cancelled_call_waits_for_its_git(repo: SampleRepo, tmp_path: Path) -> None:
+    gate, begun, done = tmp_path / "gate", tmp_path / "begun", tmp_path / "done"
+    os.mkfifo(gate)
+    alias = f"alias.slow=!touch {begun}; cat {gate}; touch {done}"
+    call = asyncio.create_task(Git(repo.path)("-c", alias, "slow"))
+    async with asyncio.timeout(30):
+        while not begun.exists():
+            await asyncio.sleep(0.01)
+        call.cancel()
+        await asyncio.sleep(0)
+        assert not call.done()
+        await asyncio.to_thread(gate.write_text, "go")
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    assert done.exists()
+
+
+async def test_a_git_that_takes_too_long_is_killed_with_its_helpers(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    gate, helper = tmp_path / "gate", tmp_path / "helper"
+    os.mkfifo(gate)
+    alias = f"alias.slow=!echo $$ > {helper}; cat {gate}"
+    call = await Git(repo.path).run("-c", alias, "slow", within_s=0.5)
+    assert (call.code, call.err) == (-9, "fatal: no answer within 0 s")
+    assert not helper.exists() or Process.find(int(helper.read_text())) is None
 
 
 async def test_any_bytes_go_in_and_come_out_unchanged(repo: SampleRepo) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C",
 }
+LONGEST_FAREWELL_S = 10.0
 MACHINE = ("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
 INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
 
@@ -43,7 +45,10 @@ class Git:
         """Run git and tell how it ended; a negative code is the signal that killed it.
 
         `holds` are open files that git keeps open too: a lock on one lasts until git is gone. One
-        that takes longer than `within_s` is killed.
+        that talks to another machine has a bound, `within_s`, after which it is killed.
+
+        Whoever is cancelled meanwhile still waits until git is gone, for a while: what it is at
+        takes moments, and killed it would leave its locks.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -54,16 +59,23 @@ class Git:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 pass_fds=holds,
+                start_new_session=within_s is not None,  # so that its helpers can be killed too
             )
         except FileNotFoundError as missing:
             raise _missing(self.folder) from missing
         words = stdin.encode(errors="surrogateescape") if stdin is not None else None
+        talk = asyncio.create_task(process.communicate(words))
         try:
             async with asyncio.timeout(within_s):
-                out, err = await process.communicate(words)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+                out, err = await asyncio.shield(talk)
+        except (TimeoutError, asyncio.CancelledError) as stop:
+            if within_s is None:
+                await asyncio.wait([talk], timeout=LONGEST_FAREWELL_S)
+            else:
+                _kill_all(process.pid)
+            await _gone(process, talk)
+            if isinstance(stop, asyncio.CancelledError):
+                raise
             return Done(-signal.SIGKILL, "", f"fatal: no answer within {within_s:.0f} s")
         assert process.returncode is not None
         return Done(
@@ -94,6 +106,24 @@ def failed(folder: Path, args: Sequence[str], done: Done) -> Workspace:
         f"git {args[0]} in {folder} {how}",
         hint=f"try it by hand: git -C {folder} {' '.join(args)}"[:300],
     )
+
+
+async def _gone(
+    process: asyncio.subprocess.Process, talk: asyncio.Task[tuple[bytes, bytes]]
+) -> None:
+    """Let nothing be left of a git, even where something it started keeps its pipes open."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    await asyncio.wait([talk], timeout=1.0)
+    talk.cancel()
+
+
+def _kill_all(leader: int) -> None:
+    """Kill a git that leads a process group, and the helpers it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _missing(folder: Path) -> Workspace:
