@@ -15,7 +15,8 @@ demo: .venv/ready
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 	$(BIN)/pytest -n 2 --dist worksteal -m programs
-	$(BIN)/pytest -m "slow and not programs"
+	$(BIN)/pytest -n 2 --dist worksteal -m "slow and not programs" --ignore tests/faults
+	$(BIN)/pytest tests/faults
 
 fast: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"

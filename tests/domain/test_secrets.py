@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import time
 
 import pytest
 from hypothesis import example, given
@@ -214,15 +213,10 @@ def test_json_stays_json(value: dict[str, str]) -> None:
         *("-----BEGIN PRIVATE KEY-----\\nA", "authorization:", "?a&b", "AKIA1", "xoxb-", "\\n"),
     ],
 )
-def test_the_time_grows_with_the_length_and_no_faster(piece: str) -> None:
-    def seconds(size: int) -> float:
-        data = (piece.encode() * size)[:size]
-        began = time.process_time()
-        redact_bytes(data)
-        return time.process_time() - began
-
-    small = min(seconds(1 << 17) for _ in range(3))
-    assert seconds(1 << 20) < 40 * max(small, 0.002)  # a square would be 64
+@pytest.mark.timeout(60)  # steps that grow with the square of the length would take hours
+def test_a_hostile_megabyte_is_read_to_its_end(piece: str) -> None:
+    size = 1 << 20
+    assert redact_bytes((piece.encode() * size)[:size])
 
 
 def test_a_line_of_twenty_megabytes_is_read_whole() -> None:

@@ -8,6 +8,8 @@ import pytest
 from tests.doors.conftest import Cli, on_a_terminal
 from tests.gitrepo import SampleRepo
 
+pytestmark = pytest.mark.slow
+
 FILE = """\
 name: paint
 prompt: Paint the shop

@@ -15,6 +15,8 @@ from codefleet.ports import Store, TaskQuery, Write
 from tests.store.conftest import Place
 from tests.store.samples import RealClock, add, event, task
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

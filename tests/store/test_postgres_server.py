@@ -18,7 +18,7 @@ from tests.store.conftest import needs_postgres
 from tests.store.proxy import Cut, wired
 from tests.store.samples import LEASE, add, claim, completed, event, ids, seat, task
 
-pytestmark = needs_postgres
+pytestmark = [needs_postgres, pytest.mark.slow]
 
 BOUND_S = 60
 

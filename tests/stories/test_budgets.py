@@ -18,6 +18,8 @@ from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
 from tests.stories.conftest import FLAGS, Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 COMMAND = """
 [coders.command]

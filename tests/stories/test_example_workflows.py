@@ -15,6 +15,8 @@ from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.stories.conftest import Crew
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "workflows"
 WORK = "append work.txt done\nresult completed Did the work."
 FINE = "result completed_no_changes It is fine."

@@ -26,6 +26,8 @@ from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
 from tests.stories.conftest import FLAGS, Crew
 
+pytestmark = pytest.mark.slow
+
 
 class Pair(NamedTuple):
     """Ada, who shares her clone; Bob, who has no clone and gets a mirror; and their remote."""

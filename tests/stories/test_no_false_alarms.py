@@ -11,6 +11,8 @@ from codefleet.fleet import Fleet
 from tests.false_alarms import ALL_OF_IT, WORDS
 from tests.stories.conftest import Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 MADE = "open('made.txt', 'w').write('x')"
 IMPATIENT: dict[str, Any] = {"quiet_s": 0.2, "stuck_s": 0.5}

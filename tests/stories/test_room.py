@@ -5,10 +5,14 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from codefleet.domain.model import State, Task
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 

@@ -14,6 +14,8 @@ from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
 from tests.stories.conftest import FLAGS, Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 
 

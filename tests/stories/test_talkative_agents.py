@@ -3,10 +3,14 @@
 import sys
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from codefleet.domain.model import Draft, Event, State, Task
 from codefleet.fleet import Fleet
 from codefleet.runner.places import Places
 from tests.stories.conftest import Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 HUGE = "print('x' * (40 << 20)); print('done'); open('made.txt', 'w').write('x')"

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from codefleet.domain import workflow
 from codefleet.domain.handover import StageResult, Status
 from codefleet.domain.model import Draft, Outcome, Reason, State, Task
@@ -13,6 +15,8 @@ from codefleet.runner.desk import Desk
 from tests.gitrepo import SampleRepo
 from tests.script import script
 from tests.stories.conftest import Crew
+
+pytestmark = pytest.mark.slow
 
 
 def stage(name: str, *steps: str, **more: Any) -> dict[str, Any]:

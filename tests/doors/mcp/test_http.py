@@ -15,6 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.doors.mcp.conftest import BOUND_S
 
+pytestmark = pytest.mark.slow
+
 
 class Served(NamedTuple):
     url: str

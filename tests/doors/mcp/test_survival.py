@@ -16,6 +16,8 @@ from tests.doors.mcp.conftest import BOUND_S, connected
 from tests.gitrepo import SampleRepo
 from tests.script import script
 
+pytestmark = pytest.mark.slow
+
 OLD_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 

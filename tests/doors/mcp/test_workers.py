@@ -12,6 +12,8 @@ from tests.doors.mcp.conftest import Caller, connected, server
 from tests.gitrepo import SampleRepo
 from tests.script import script
 
+pytestmark = pytest.mark.slow
+
 
 async def finished(call: Caller, *ids: str) -> list[str]:
     """The states in which these end."""

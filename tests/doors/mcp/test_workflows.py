@@ -13,6 +13,8 @@ from tests.doors.mcp.conftest import connected
 from tests.gitrepo import SampleRepo
 from tests.script import script
 
+pytestmark = pytest.mark.slow
+
 WRITE = script("write {0}.txt hi", "result completed Wrote it")
 REVIEW = script("finish --no-changes Looks good")
 
