@@ -22,6 +22,20 @@ PIECES: list[dict[str, object]] = [
     {"edit": ["src/tax.py", "RATE = 19", "RATE = 20"]},
     {"text": "The tax is in."},
 ]
+MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
+GEMINI_TOO_LONG = (
+    "The input token count (3000000) exceeds the maximum number of tokens allowed (1048576)."
+)
+GEMINI_REFUSALS = [
+    pytest.param({"error": 404}, Reason.CODER_MISSING, id="an unknown model"),
+    pytest.param(
+        {"error": {"status": 400, "message": GEMINI_TOO_LONG}},
+        Reason.CONTEXT_FULL,
+        id="a full context",
+    ),
+    pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
+]
+"""Steps in which the server of Gemini's models refuses, and what follows."""
 
 
 class WorkStories:
@@ -32,6 +46,8 @@ class WorkStories:
     """Arguments with which it speaks ACP. Where there are some, the coder `acp` drives it."""
     resumes: ClassVar[bool] = True
     """Whether it can be relied upon to find a session again."""
+    limit: ClassVar[dict[str, object]] = {"error": 429}
+    """A step in which its provider refuses because of a limit on requests, until it gives up."""
     unfenced: ClassVar[Options] = {}
     """Options under which its tools are processes like any other, in no sandbox of its own."""
 
@@ -197,6 +213,41 @@ class WorkStories:
         assert second.session == first.session
         assert second.worktree == first.worktree
 
+    async def assert_a_limit_is_waited_out(self, station: Station, repo: SampleRepo) -> None:
+        """A limit in the middle of a task: it goes on in the same session when that is over."""
+        task = await station.add(
+            "Make it",
+            [{"write": ["made.txt", "one\n"]}, self.limit],
+            [{"sh": "sed -i s/one/two/ made.txt"}, {"text": "Now it is made."}],
+        )
+        loop = station.crew.loop(until_idle=True)
+        working = asyncio.create_task(loop.run())
+        await self.assert_waits(station, task, Reason.RATE_LIMIT)
+        await asyncio.wait_for(working, station.bound_s)
+        await self.assert_resumed(station, task)
+        assert repo.read("main", "made.txt") == "two\n"
+
+    async def assert_leave_is_asked_for(
+        self, station: Station, repo: SampleRepo, tool: str
+    ) -> tuple[Run, Run]:
+        """A tool that needs leave is asked for, allowed by a human and used by the next run."""
+        task = await station.add(
+            "Make it",
+            [{"write": ["first.txt", "1\n"]}, {"sh": MAKE}, {"text": "never said"}],
+            [{"sh": MAKE}, {"text": "It is made."}],
+        )
+        await station.crew.work()
+        [item] = await station.fleet.inbox()
+        assert (item.kind, item.text) == ("permission", f"May it use {tool}?\n{MAKE}")
+        await station.fleet.answer(task.id, "allow")
+        await station.crew.work()
+        asked, resumed = await station.runs(task)
+        assert (asked.outcome, resumed.outcome) == (Outcome.ASKED, Outcome.SUBMITTED), resumed.note
+        assert repo.read("main", "first.txt") == "1\n"
+        assert repo.read("main", "made.txt") == "made\n"
+        assert station.left_behind() == []
+        return asked, resumed
+
     async def failure(self, station: Station, *steps: dict[str, object]) -> Reason | None:
         """The reason for which a task with these steps fails."""
         task = await station.add("Fail", list(steps), max_attempts=1)
@@ -218,17 +269,7 @@ class ProgramStories(WorkStories):
     async def test_a_rate_limit_is_waited_out_in_the_same_session(
         self, station: Station, repo: SampleRepo
     ) -> None:
-        task = await station.add(
-            "Make it",
-            [{"write": ["made.txt", "one\n"]}, {"error": 429}],
-            [{"sh": "sed -i s/one/two/ made.txt"}, {"text": "Now it is made."}],
-        )
-        loop = station.crew.loop(until_idle=True)
-        working = asyncio.create_task(loop.run())
-        await self.assert_waits(station, task, Reason.RATE_LIMIT)
-        await asyncio.wait_for(working, station.bound_s)
-        await self.assert_resumed(station, task)
-        assert repo.read("main", "made.txt") == "two\n"
+        await self.assert_a_limit_is_waited_out(station, repo)
 
     async def test_trouble_at_the_server_is_followed_by_a_run_that_lands(
         self, station: Station, repo: SampleRepo

@@ -10,12 +10,10 @@ from codefleet.domain.model import Outcome, Reason, State
 from codefleet.runner.custody import Kept
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
-from tests.programs.stories import ProgramStories, WorkStories
+from tests.programs.stories import GEMINI_REFUSALS, ProgramStories, WorkStories
 
 pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
 
-MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
-TOO_LONG = "The input token count (3000000) exceeds the maximum number of tokens allowed (1048576)."
 ASK = [{"tool": "execute", "then": "ask"}]
 
 
@@ -26,22 +24,8 @@ class AcpStories(WorkStories):
         self, station: Station, repo: SampleRepo
     ) -> None:
         station.configure(policy=ASK)
-        task = await station.add(
-            "Make it",
-            [{"write": ["first.txt", "1\n"]}, {"sh": MAKE}, {"text": "never said"}],
-            [{"sh": MAKE}, {"text": "It is made."}],
-        )
-        await station.crew.work()
-        [item] = await station.fleet.inbox()
-        assert (item.kind, item.text) == ("permission", f"May it use execute?\n{MAKE}")
-        await station.fleet.answer(task.id, "allow")
-        await station.crew.work()
-        asked, resumed = await station.runs(task)
-        assert (asked.outcome, resumed.outcome) == (Outcome.ASKED, Outcome.SUBMITTED), resumed.note
+        asked, resumed = await self.assert_leave_is_asked_for(station, repo, "execute")
         assert not self.resumes or resumed.session == asked.session
-        assert repo.read("main", "first.txt") == "1\n"
-        assert repo.read("main", "made.txt") == "made\n"
-        assert station.left_behind() == []
 
     async def test_rules_answer_without_a_human(self, station: Station, repo: SampleRepo) -> None:
         rules = [
@@ -136,18 +120,7 @@ class TestGeminiOverAcp(AcpStories, ProgramStories):
         await asyncio.wait_for(working, station.bound_s)
         assert repo.read("main", "made.txt") == "1\n"
 
-    @pytest.mark.parametrize(
-        ("step", "reason"),
-        [
-            pytest.param({"error": 404}, Reason.CODER_MISSING, id="an unknown model"),
-            pytest.param(
-                {"error": {"status": 400, "message": TOO_LONG}},
-                Reason.CONTEXT_FULL,
-                id="a full context",
-            ),
-            pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
-        ],
-    )
+    @pytest.mark.parametrize(("step", "reason"), GEMINI_REFUSALS)
     async def test_a_refusal_fails_for_the_right_reason(
         self, station: Station, step: dict[str, object], reason: Reason
     ) -> None:

@@ -9,14 +9,13 @@ from codefleet.testing.model_server import prompt
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.setups import Options
-from tests.programs.stories import PIECES, ProgramStories
+from tests.programs.stories import MAKE, PIECES, ProgramStories
 
 pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
 
 EIGHT = 8
 NO_CREDIT = "Your credit balance is too low to access the Anthropic API."
 ASKING: dict[str, object] = {"allowed_tools": []}
-MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
 
 
 class TestClaude(ProgramStories):
@@ -52,23 +51,9 @@ class TestClaude(ProgramStories):
         self, station: Station, repo: SampleRepo
     ) -> None:
         station.configure(ASKING)
-        task = await station.add(
-            "Make it",
-            [{"write": ["first.txt", "1\n"]}, {"sh": MAKE}, {"text": "never said"}],
-            [{"sh": MAKE}, {"text": "It is made."}],
-        )
-        await station.crew.work()
-        [item] = await station.fleet.inbox()
-        assert (item.kind, item.text) == ("permission", f"May it use Bash?\n{MAKE}")
-        await station.fleet.answer(task.id, "allow")
-        await station.crew.work()
-        asked, resumed = await station.runs(task)
-        assert (asked.outcome, resumed.outcome) == (Outcome.ASKED, Outcome.SUBMITTED), resumed.note
+        asked, resumed = await self.assert_leave_is_asked_for(station, repo, "Bash")
         assert resumed.session == asked.session
         assert resumed.said == "It is made."
-        assert repo.read("main", "first.txt") == "1\n"
-        assert repo.read("main", "made.txt") == "made\n"
-        assert station.left_behind() == []
 
     async def test_what_a_human_denies_is_not_done(
         self, station: Station, repo: SampleRepo

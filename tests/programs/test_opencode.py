@@ -1,6 +1,6 @@
 """Stories with the real opencode, which tries again by itself before it gives up."""
 
-import asyncio
+from typing import ClassVar
 
 import pytest
 
@@ -11,7 +11,6 @@ from tests.programs.stories import PIECES, WorkStories
 
 pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_TIME_S)]
 
-LIMIT: dict[str, object] = {"error": {"status": 429, "headers": {"retry-after-ms": "20"}}}
 TOO_LONG = {
     "error": {
         "type": "invalid_request_error",
@@ -23,6 +22,9 @@ TOO_LONG = {
 
 class TestOpencode(WorkStories):
     program = "opencode"
+    limit: ClassVar[dict[str, object]] = {
+        "error": {"status": 429, "headers": {"retry-after-ms": "20"}}
+    }
 
     async def test_tokens_and_money_are_booked(self, station: Station) -> None:
         task = await station.add("Add tax", PIECES)
@@ -34,17 +36,7 @@ class TestOpencode(WorkStories):
     async def test_a_rate_limit_is_waited_out_in_the_same_session(
         self, station: Station, repo: SampleRepo
     ) -> None:
-        task = await station.add(
-            "Make it",
-            [{"write": ["made.txt", "one\n"]}, LIMIT],
-            [{"sh": "sed -i s/one/two/ made.txt"}, {"text": "Now it is made."}],
-        )
-        loop = station.crew.loop(until_idle=True)
-        working = asyncio.create_task(loop.run())
-        await self.assert_waits(station, task, Reason.RATE_LIMIT)
-        await asyncio.wait_for(working, station.bound_s)
-        await self.assert_resumed(station, task)
-        assert repo.read("main", "made.txt") == "two\n"
+        await self.assert_a_limit_is_waited_out(station, repo)
 
     async def test_it_gets_over_a_short_trouble_at_the_server_by_itself(
         self, station: Station, repo: SampleRepo
