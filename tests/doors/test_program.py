@@ -219,6 +219,21 @@ def test_a_closed_pipe_ends_the_program_without_a_word(fleet: Cli) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_as_good_as_an_empty_one(fleet: Cli, closed: str, home: Path) -> None:
+    for command in ("list", "show nope", "add A -d -", "run --until-idle"):
+        words = [sys.executable, "-c", START, *command.split()]
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {closed}', "sh", *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == {"show nope": 3, "run --until-idle": 1}.get(command, 0)
+        assert "Traceback" not in done.stderr
+    assert not (home / "logs" / "crash.log").exists()
+
+
 def test_ctrl_c_ends_the_program_without_a_traceback(fleet: Cli) -> None:
     added(fleet, "First")
     following = subprocess.Popen(

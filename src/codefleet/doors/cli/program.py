@@ -131,6 +131,7 @@ def _without_a_command(ctx: click.Context) -> None:
 
 def run(args: Sequence[str] | None) -> None:
     """Run the program and leave with the exit code that fits how it ended."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
     if args is not None:
@@ -140,6 +141,14 @@ def run(args: Sequence[str] | None) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)  # taking the interpreter apart would be a fifth of a short command's time
+
+
+def _open_what_is_closed() -> None:
+    """Put /dev/null where a stream is closed, lest a file of ours be taken for it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
 
 
 def _ended(args: list[str]) -> int:
