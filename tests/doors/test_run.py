@@ -213,6 +213,56 @@ def test_ctrl_c_tells_its_words_inside_the_live_view(fleet: Cli) -> None:
     assert err == b""  # a word that the view does not know of would push its lines down
 
 
+@contextmanager
+def runner_on_a_terminal(until: str, *wrapped: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A runner on a terminal of its own, which is closed when its log has said `until`."""
+    controller, terminal = os.openpty()
+    command = [sys.executable, "-c", START]
+    own = "import fcntl, os, sys, termios; fcntl.ioctl(1, termios.TIOCSCTTY, 0); "
+    own += "os.execvp(sys.argv[1], sys.argv[1:])"
+    words = [sys.executable, "-c", own, *wrapped, *command, "run"]
+    with (
+        subprocess.Popen(
+            words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True
+        ) as runner,
+        subprocess.Popen([*command, "log", "-f"], stdout=PIPE, text=True) as log,
+    ):
+        os.close(terminal)
+        assert log.stdout
+        assert any(until in line for line in log.stdout)
+        log.kill()
+        os.close(controller)
+        try:
+            yield runner
+        finally:
+            runner.terminate()
+
+
+def test_closing_the_terminal_stops_the_runner_gently(fleet: Cli, home: Path) -> None:
+    task = added(fleet, "Hold", "-d", script("write a.txt a", "say halfway", "wait until go 60"))
+    with runner_on_a_terminal("halfway") as runner:
+        runner.wait(timeout=60)
+    assert shown(fleet, task)["state"] == "pending"
+    assert "runner.stopped" in fleet("log").out
+    assert "+a" in fleet("diff", task).out
+    assert not (home / "logs" / "crash.log").exists()
+
+
+def test_a_runner_under_nohup_outlives_its_terminal(fleet: Cli, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    task = added(fleet, "Hold", "-d", script("say halfway", f"wait until {go} 60", "write a.txt a"))
+    with runner_on_a_terminal("halfway", "nohup") as runner:
+        go.touch()
+        with subprocess.Popen([sys.executable, "-c", START, "log", "-f"], stdout=PIPE) as log:
+            assert log.stdout
+            assert any(b"task.completed" in line for line in log.stdout)
+            log.kill()
+        assert runner.poll() is None
+        runner.terminate()
+        assert runner.wait(timeout=60) == 143
+    assert shown(fleet, task)["state"] == "completed"
+
+
 def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
     first = added(fleet, "First \x1b[31m[bold]", "-d", script("write a.txt hello", "wait 0.5"))
     second = added(fleet, "Second", "--needs", first, "-d", script("write b.txt hello"))

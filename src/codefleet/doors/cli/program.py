@@ -204,8 +204,8 @@ def _usage_hint(error: click.UsageError) -> str:
 
 
 def _system_trouble(error: OSError) -> int:
-    """The machine refuses: a closed pipe is no news, a full disk or a forbidden folder is."""
-    if isinstance(error, BrokenPipeError):
+    """The machine refuses: a closed pipe or terminal is no news, a full disk or folder is."""
+    if isinstance(error, BrokenPipeError) or _terminal_is_gone():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     if error.errno == errno.ENOSPC:
@@ -215,6 +215,17 @@ def _system_trouble(error: OSError) -> int:
     return _tell(
         f"{where}{error.strerror or error}", "may you read and write there?", Workspace.exit_code
     )
+
+
+def _terminal_is_gone() -> bool:
+    """A terminal that was closed answers every question with an I/O error."""
+    import termios  # here, because it is seldom needed
+
+    try:
+        termios.tcgetattr(1)
+    except termios.error as wrong:
+        return bool(wrong.args[0] == errno.EIO)
+    return False
 
 
 def _unexpected(error: Exception) -> int:

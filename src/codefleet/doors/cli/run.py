@@ -28,6 +28,7 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
     """Work the queue with a number of agents.
 
     Ctrl-C stops gently: agents are asked to end and their work is kept. Ctrl-C again stops at once.
+    So does closing the terminal, unless nohup holds it off.
     With --until-idle the exit code is 1 when a task failed for good.
     """
     if coder is not None:
@@ -63,6 +64,7 @@ def heed_signals(loop: "Loop", tell: Callable[[str], None]) -> list[int]:
         if len(came) == 1:
             tell("stopping gently; once more stops at once")
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
     return came
