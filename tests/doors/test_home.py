@@ -8,6 +8,7 @@ import pytest
 from tests.doors.conftest import Cli, program
 from tests.doors.test_add import added
 from tests.gitrepo import SampleRepo
+from tests.script import script
 
 
 def test_init_makes_a_home_and_can_be_called_again(cli: Cli, repo: SampleRepo, home: Path) -> None:
@@ -106,6 +107,32 @@ def test_the_doctor_misses_a_trunk_that_is_gone(fleet: Cli, repo: SampleRepo) ->
     result = fleet("doctor")
     assert result.code == 1
     assert "there is no branch main" in result.out
+
+
+def test_a_trunk_that_was_renamed_is_told_with_the_way_on(fleet: Cli, repo: SampleRepo) -> None:
+    repo.git("branch", "--move", "main", "other")
+    fleet("config", "set", "attempts", "1")
+    task = added(fleet, "Write", "-d", script("write a.txt a"))
+    assert fleet("run", "--until-idle").code == 1
+    assert "shop has no branch main to start from and land on" in fleet("show", task).out
+    assert "fleet config set repos.shop.trunk BRANCH" in fleet("doctor").out
+    fleet("config", "set", "repos.shop.trunk", "other")
+    assert "trunk other" in fleet("init").err
+    assert "trunk other" in fleet("doctor").out
+    assert fleet("doctor").code == 0
+    fleet("retry", task)
+    assert fleet("run", "--until-idle").code == 0
+    assert repo.read("other", "a.txt") == "a\n"
+
+
+def test_a_home_inside_the_repository_is_no_part_of_it(cli: Cli, repo: SampleRepo) -> None:
+    house = ("--home", str(repo.path / ".fleet"))
+    assert cli(*house, "init").code == 0
+    cli(*house, "add", "Write", "-d", script("write a.txt a"))
+    result = cli(*house, "run", "--until-idle")
+    assert result.code == 0
+    assert "checkout changed" not in result.out
+    assert repo.git("status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("file", ["fleet.toml", "fleet.db"])

@@ -53,6 +53,12 @@ def test_a_bad_value_is_refused_and_the_file_stays(fleet: Cli, home: Path) -> No
     assert (home / "fleet.toml").read_text() == before
 
 
+def test_a_negative_number_is_judged_as_a_value_and_not_as_an_option(fleet: Cli) -> None:
+    result = fleet("config", "set", "agents", "-3")
+    assert result.code == 2
+    assert "agents should be greater than or equal to 1, not -3" in result.err
+
+
 def test_settings_are_shown_also_when_the_store_cannot_open(fleet: Cli, home: Path) -> None:
     (home / "fleet.db").write_bytes(b"not a database" * 100)
     assert fleet("config", "show").code == 0
@@ -64,6 +70,7 @@ def test_settings_are_shown_also_when_the_store_cannot_open(fleet: Cli, home: Pa
         ("coder", "nobody"),
         ("fallback", "nobody"),
         ("repos.shop.coder", "nobody"),
+        ("coders.nobody.program", "x"),
         ("route", '[{name = "hard", coder = "nobody"}]'),
     ],
 )

@@ -188,12 +188,13 @@ async def _repo(repo: Repo, home: Path) -> Finding:
     if not Path(repo.path).is_dir():
         return Finding(f"repo {repo.name}: there is no {repo.path}", "was it moved?")
     try:
-        _settings(repo, home)
+        repo = repo.evolve(trunk=_settings(repo, home).trunk or repo.trunk)
     except FleetError as wrong:
         return Finding(wrong.problem, wrong.hint)
     what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
-    has_it = await _has_trunk(repo)
-    return Finding(what, "" if has_it else f"there is no branch {repo.trunk}; make it")
+    mend = f"there is no branch {repo.trunk}; make it, or name another: "
+    mend += f"`fleet config set repos.{repo.name}.trunk BRANCH`"
+    return Finding(what, "" if await _has_trunk(repo) else mend)
 
 
 async def _has_trunk(repo: Repo) -> bool:

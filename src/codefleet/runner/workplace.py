@@ -52,7 +52,7 @@ class Workplace:
         branch = task.branch or branch_name(task.id, task.title)
         if self.travel:
             await self.travel.arrive(branch, *await self._others(task))
-        trunk = await Git(self.repo)("rev-parse", f"{self.trunk}^{{commit}}")
+        trunk = await self._tip_of_trunk()
         self._began_at = trunk
         start = await self._start(task.base) if task.base else trunk
         path = await self.pool.take(
@@ -129,6 +129,16 @@ class Workplace:
         handed = [each.branch for each in await heritage.of(self.fleet, task)]
         base = task.base if task.base and PLAIN_NAME.fullmatch(task.base) else None
         return {branch for branch in (*needs, *handed, base) if branch}
+
+    async def _tip_of_trunk(self) -> str:
+        found = await commit_at(Git(self.repo), self.trunk)
+        if found is None:
+            name = self.trunk.removeprefix("refs/heads/")
+            raise Workspace(
+                f"{self.repo} has no branch {name} to start from and land on",
+                hint="name another: `fleet config set repos.NAME.trunk BRANCH`",
+            )
+        return found
 
     async def _start(self, base: str) -> str:
         """Where a branch begins that shall not begin at the trunk; others name it as they do."""

@@ -101,6 +101,7 @@ def _write_settings(folder: Path) -> bool:
     """Write a file of commented defaults, unless there is one."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / ".gitignore").write_text("*\n")  # the home may lie inside a repository
         with (folder / FILE).open("x", encoding="utf-8") as file:
             file.write(sample())
     except FileExistsError:
@@ -116,10 +117,11 @@ def _write_settings(folder: Path) -> bool:
 
 
 async def _register(fleet: "Fleet", folder: Path | None, *, share: bool) -> Repo | None:
-    repo = await known_repo(fleet, folder) if folder else None
-    if repo and share:
-        from codefleet.runner import repository  # here, because few calls share
-        from codefleet.runner.desk import Desk
+    from codefleet.runner.desk import Desk
 
-        return await repository.share(Desk(fleet), repo.name)
-    return repo
+    known = await known_repo(fleet, folder) if folder else None
+    if known and share:
+        from codefleet.runner import repository  # here, because few calls share
+
+        return await repository.share(Desk(fleet), known.name)
+    return await Desk(fleet).repo(known.name) if known else None

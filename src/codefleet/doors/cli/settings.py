@@ -37,7 +37,7 @@ def show_(as_json: bool) -> None:
     click.echo(table(("SETTING", "VALUE", "FROM"), rows, stretch=(1, 2)))
 
 
-@config.command("set")
+@config.command("set", context_settings={"ignore_unknown_options": True})  # a value may be -3
 @click.argument("key", shell_complete=lambda _c, _p, text: [k for k in KEYS if k.startswith(text)])
 @click.argument("value")
 @click.option("--repo", "in_repo", is_flag=True, help="In the repository's own file.")
@@ -64,6 +64,8 @@ def _coders_in(key: str, value: str) -> list[str]:
     match key.split("."):
         case ["coder" | "fallback"] | ["repos", _, "coder" | "fallback"] if value:
             return [value]
+        case ["coders", name, *_] if value:
+            return [name]
         case ["route"] | ["repos", _, "route"] if isinstance(
             rules := value_of("route", value), list
         ):
