@@ -171,6 +171,17 @@ def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -
     assert shown(fleet, task)["state"] == "pending"
 
 
+def test_a_runner_in_the_background_of_a_script_heeds_an_interrupt(fleet: Cli) -> None:
+    added(fleet, "Hold", "-d", script("say halfway", "wait until go.txt 60"))
+    old = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does for what it runs with &
+    try:
+        with runner_at_work("halfway") as runner:
+            runner.send_signal(signal.SIGINT)
+            assert runner.wait(timeout=60) == 130
+    finally:
+        signal.signal(signal.SIGINT, old)
+
+
 def test_a_runner_whose_words_nobody_reads_still_heeds_a_signal(fleet: Cli) -> None:
     task = added(fleet, "Hold", "-d", script("say halfway", "wait until go.txt 60"))
     with runner_at_work("halfway") as runner:

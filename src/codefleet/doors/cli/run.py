@@ -64,7 +64,9 @@ def heed_signals(loop: "Loop", tell: Callable[[str], None]) -> list[int]:
         if len(came) == 1:
             tell("stopping gently; once more stops at once")
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    heeded = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as it is under nohup
+        heeded.append(signal.SIGHUP)
+    for number in heeded:
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
     return came
