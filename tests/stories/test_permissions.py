@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Invalid
+from codefleet.domain.errors import Invalid, NotFound
 from codefleet.domain.model import Event, Outcome, Question, State, Task
 from codefleet.domain.policy import Rule, Ruling
 from codefleet.fleet import Fleet
@@ -53,6 +53,27 @@ async def test_a_permission_is_asked_answered_and_obeyed(
     assert repo.git("ls-tree", "--name-only", "main", "built") == "built"
     assert await verdicts(fleet, task) == [("ask", ""), ("allow", "allow")]
     assert (await fleet.get(task.id)).attempts == 0
+
+
+async def test_a_question_of_a_cancelled_task_is_withdrawn_and_asked_anew_when_it_is_retried(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Build", "write log begun", "want shell touch built")
+    await crew.work()
+    [first] = await fleet.inbox()
+    await fleet.cancel(task.id)
+    assert await fleet.inbox() == []
+    with pytest.raises(NotFound, match="asks nothing"):
+        await fleet.answer(first.id, "deny")
+    await fleet.retry(task.id)
+    assert await fleet.inbox() == []
+    await crew.work()
+    [again] = await fleet.inbox()
+    assert again.id != first.id
+    await fleet.answer(task.id, "allow")
+    await crew.work()
+    assert await fleet.inbox() == []
+    assert repo.git("ls-tree", "--name-only", "main", "built") == "built"
 
 
 async def test_what_a_human_denies_is_not_done_and_the_agent_is_told_why(

@@ -229,6 +229,22 @@ async def test_a_gate_that_is_rejected_fails_cancels_the_rest_and_asks_again_whe
     assert (await fleet.workflow(flow)).state is State.COMPLETED
 
 
+async def test_a_gate_of_a_cancelled_workflow_asks_no_more(fleet: Fleet, crew: Crew) -> None:
+    flow = await start(fleet, {"name": "ask", "gate": "Begin?"})
+    await crew.work()
+    [first] = await fleet.inbox()
+    await fleet.cancel_workflow(flow)
+    assert await fleet.inbox() == []
+    await fleet.retry_workflow(flow)
+    await crew.work()
+    [again] = await fleet.inbox()
+    assert again.id != first.id
+    await fleet.answer(str(again.task), "approve")
+    await crew.work()
+    assert await fleet.inbox() == []
+    assert (await fleet.workflow(flow)).state is State.COMPLETED
+
+
 async def test_a_judge_picks_among_the_survivors_and_its_branch_is_the_winner_s_work(
     fleet: Fleet, repo: SampleRepo, crew: Crew
 ) -> None:

@@ -11,7 +11,7 @@ from codefleet.domain import graph
 from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Attempts, Verb, move
-from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.model import Question, State, Task, TaskId
 from codefleet.ports import Store, TaskQuery, Write
 
 TRIES = 100
@@ -89,6 +89,12 @@ class Core:
             ],
             events=[event("task.cancelled", now, why, task=each) for each in waiting],
         )
+
+    async def withdrawn(self, tasks: Sequence[Task], now: datetime) -> Sequence[Question]:
+        """The questions of tasks that are cancelled, closed: nobody waits for an answer now."""
+        ids = {task.id for task in tasks if task.state is State.CANCELLED}
+        asked = await self.store.questions(open_only=True) if ids else ()
+        return [q.evolve(answered_at=now, version=q.version + 1) for q in asked if q.task in ids]
 
     async def change(self, ref: str, step: Callable[[Task], Awaitable[Write]]) -> Task:
         """Read a task, work out the step, write it; once more when somebody else was first."""

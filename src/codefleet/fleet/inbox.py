@@ -103,9 +103,9 @@ class Inbox(Accounts):
 
     async def _open_question(self, ref: str) -> Question:
         asked = await self.store.questions(open_only=True)
-        exact = [q for q in asked if q.id == QuestionId(ref)]
-        task = None if exact else await self.get(ref)
-        found = exact or [q for q in asked if task and q.task == task.id]
+        exact = await self.store.questions(ids=[QuestionId(ref)])
+        task = await self.get(exact[0].task if exact else ref)
+        found = [q for q in asked if q.task == task.id and (not exact or q.id == exact[0].id)]
         if not found:
             raise NotFound(f"{ref} asks nothing", hint="`fleet inbox` shows what waits for you")
         return found[0]

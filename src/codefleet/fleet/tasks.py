@@ -113,7 +113,11 @@ class Tasks(Agents, Accounts, Costs):
             stopped = move(task, Verb.CANCEL, fence=task.fence + 1, updated_at=now, paused=False)
             lost = await self.fallout(stopped, now)
             told = event("task.cancelled", now, task=task)
-            return Write(tasks=[stopped, *lost.tasks], events=[told, *lost.events])
+            return Write(
+                tasks=[stopped, *lost.tasks],
+                questions=await self.withdrawn([stopped], now),
+                events=[told, *lost.events],
+            )
 
         return await self.change(ref, step)
 

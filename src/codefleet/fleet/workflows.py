@@ -89,9 +89,10 @@ class Workflows(Tasks):
             steps = [step(task, now) for task in await self._tasks([flow])]
             changed = [each for each in steps if each]
             tasks, events = [task for task, _ in changed], [told for _, told in changed]
+            closed = await self.withdrawn(tasks, now)
             try:
                 if changed:
-                    await self.store.write(Write(tasks=tasks, events=events))
+                    await self.store.write(Write(tasks=tasks, questions=closed, events=events))
             except Stale:
                 continue
             return (await self._stand([flow]))[0]
