@@ -72,6 +72,14 @@ def test_a_moment_without_a_zone_is_meant_by_the_clock_on_the_wall(fleet: Cli) -
     assert moment == datetime(2199, 1, 2, tzinfo=UTC)
 
 
+def test_a_day_in_a_file_begins_at_its_midnight(fleet: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "day.yaml"
+    file.write_text("- {title: Later, not_before: 2199-01-02}\n")
+    task = fleet("add", "--file", str(file)).out.split()[0]
+    moment = datetime.fromisoformat(str(shown(fleet, task)["not_before"]))
+    assert moment == datetime(2199, 1, 2).astimezone()
+
+
 def test_a_moment_that_is_none_is_refused(fleet: Cli) -> None:
     result = fleet("add", "Later", "--not-before", "soon")
     assert (result.code, result.out) == (2, "")
@@ -163,6 +171,7 @@ BAD_FILES = {
     "h.yaml": ("- title: A\n- {title: B, needs: [C]}", "entry 2 (B): needs C, which is no task"),
     "i.yaml": ("- {name: a, title: A, needs: [b]}\n- {name: b, title: B, needs: [a]}", "b -> a"),
     "j.yaml": ("- {name: a, title: A}\n- {name: a, title: B}", "two tasks are named a"),
+    "i2.yaml": ("- {title: A, checks: pytest}", "entry 1 (A): checks: input should be a list"),
     "k.yaml": ("- {title: A, not_before: soon}", "entry 1 (A): 'soon' is not a moment"),
     "l.yaml": ("- {title: A, scope: ['../x']}", "not a file scope"),
     "m.yaml": ("", "holds no tasks"),

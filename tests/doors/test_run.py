@@ -94,6 +94,7 @@ def test_a_message_says_when_it_will_be_read(fleet: Cli) -> None:
     assert (message["task"], message["run"], message["text"]) == (task, None, "and the docs")
     refused = fleet("send", "nobody", "hello")
     assert (refused.code, "no agent and no task nobody" in refused.err) == (3, True)
+    assert "name a task instead" in refused.err  # without a runner no agent can be named
 
 
 def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
@@ -118,6 +119,9 @@ def test_reviewed_work_lands_when_a_human_says_so(fleet: Cli, repo: SampleRepo) 
     assert json.loads(fleet("inbox", "--json").out)[0]["kind"] == "review"
     assert fleet("reject", task, "say it better").code == 0
     work(fleet)
+    fleet("pause", task)
+    assert f"but it is paused, and waits for `fleet resume {task}`" in fleet("land", task).err
+    fleet("resume", task)
     assert "has landed" in fleet("land", task).err  # at once, because no runner is at work
     assert shown(fleet, task)["state"] == "completed"
     assert "again" in repo.read("main", "notes.txt")

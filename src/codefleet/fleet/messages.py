@@ -73,17 +73,20 @@ class Messages(Agents):
         if ref in seats:
             run = next((run for run in live if run.agent == ref), None)
             return ref, await self.get(run.task) if run else None, run
-        task = await self._unfinished(ref)
+        task = await self._unfinished(ref, has_agents=bool(seats))
         runs = await self.store.runs(tasks=[task.id])
         run = next((run for run in runs if run.is_live), None)
         return runs[-1].agent if runs else task.assignee or "", task, run
 
-    async def _unfinished(self, ref: str) -> Task:
+    async def _unfinished(self, ref: str, *, has_agents: bool) -> Task:
         try:
             task = await self.get(ref)
         except NotFound:
             raise NotFound(
-                f"no agent and no task {ref[:80]}", hint="`fleet status` shows the agents"
+                f"no agent and no task {ref[:80]}",
+                hint="`fleet status` shows the agents"
+                if has_agents
+                else "no agent is seated now; name a task instead, and its next run is told",
             ) from None
         if task.state.is_final:
             raise Refused(

@@ -308,6 +308,6 @@ def invalid(bad: ValidationError) -> Invalid:
     """A pydantic complaint as one sentence a user can act on."""
     first = bad.errors()[0]
     where = ".".join(str(part) for part in first["loc"]) or "it"
-    what = first["msg"].removeprefix("Value error, ")
+    what = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list")
     hint = FORMS.get(where, f"mend {where} and try again")
     return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=hint)

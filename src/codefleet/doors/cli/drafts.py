@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,7 @@ def _moment(said: object) -> object:
     """YAML reads a time without a zone as one without a zone: it is meant by the wall clock."""
     if isinstance(said, datetime):
         return said.astimezone()
-    return moment(said) if isinstance(said, str) else said
+    return moment(str(said)) if isinstance(said, str | date) else said
 
 
 def _of_entry(name: str, wrong: FleetError) -> Invalid:

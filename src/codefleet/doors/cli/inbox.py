@@ -55,7 +55,8 @@ async def _land(fleet: "Fleet", ref: str) -> Task:
 
 
 def _why(task: Task) -> str:
-    return f", but {task.note}" if task.note else ""
+    why = f"it is paused, and waits for `fleet resume {task.id}`" if task.paused else task.note
+    return f", but {why}" if why else ""
 
 
 @click.command()
