@@ -237,7 +237,9 @@ async def test_a_store_that_is_locked_for_long_costs_no_run_and_no_heartbeat(
     monkeypatch.setattr(commits, "PATIENCE_S", 0.2)
     gate = fleet.home / "gate"
     task = await add("Patient", "say hello", f"wait until {gate}", "write a.txt a")
+    told: list[str] = []
     loop = crew.loop(lease_s=3.0)
+    loop.tell = told.append
     running = asyncio.create_task(loop.run())
 
     async def at_work() -> bool:
@@ -251,7 +253,7 @@ async def test_a_store_that_is_locked_for_long_costs_no_run_and_no_heartbeat(
 
         async def trouble_is_told() -> bool:
             log = fleet.home / "logs" / "crash.log"
-            return log.exists() and "busy" in log.read_text()
+            return log.exists() and "busy" in log.read_text() and any("busy" in it for it in told)
 
         await crew.wait_for(trouble_is_told)
         connection.execute("ROLLBACK")
@@ -263,6 +265,7 @@ async def test_a_store_that_is_locked_for_long_costs_no_run_and_no_heartbeat(
     loop.stop()
     await running
     assert (await fleet.get(task.id)).runs == 1
+    assert len(told) == len(set(told))
 
 
 async def test_an_agent_that_prints_without_end_fills_neither_the_log_nor_the_time(

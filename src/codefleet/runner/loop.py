@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -69,6 +69,8 @@ class Loop:
         self._admission = Admission(desk.fleet)
         self._waits = ""
         self._one_at_a_time = asyncio.Lock()
+        self.tell: Callable[[str], None] = lambda _: None  # words for who watches, if anybody does
+        self._trouble = ""
 
     def stop(self, *, firm: bool = False) -> None:
         """Take no more work and stop the agents: gently, or with `firm` at once."""
@@ -91,14 +93,25 @@ class Loop:
             while not self._stopping:
                 try:
                     await self._turn()
+                    self._trouble = ""
                     if self.until_idle and await self._was_idle_long_enough():
                         break
                     await self._wait()
                 except StoreTrouble as trouble:  # agents go on meanwhile; the store may come back
-                    record(self.desk.places.crash_log(), "the runner", trouble)
+                    self._report(trouble)
                     await asyncio.sleep(STORE_PAUSE_S)
         finally:
             await self._leave(beside)
+
+    def _report(self, trouble: StoreTrouble) -> None:
+        """Keep the whole story, and tell the same trouble only once: it comes every second."""
+        record(self.desk.places.crash_log(), "the runner", trouble)
+        if trouble.problem != self._trouble:
+            self._trouble = trouble.problem
+            with suppress(OSError):  # nobody may be there to read it
+                self.tell(
+                    f"{trouble.problem}; the runner tries again until it can ({trouble.hint})"
+                )
 
     @property
     def agents(self) -> int:

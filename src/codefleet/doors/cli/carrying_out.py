@@ -24,6 +24,7 @@ async def carry_out(fleet: Fleet, flow: str, *, agents: int | None, quiet: bool)
             await _watch(fleet, flow)
             return 0
         loop = Loop(Desk(fleet, {"agents": agents}), agents=agents, until_idle=True)
+        loop.tell = tell
         came = heed_signals(loop, tell)
         await loop.run()
         return came[0] if came else 0

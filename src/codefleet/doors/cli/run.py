@@ -44,6 +44,7 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
         loop = Loop(desk, agents=most, least=least, coder=coder, until_idle=until_idle)
         began = await fleet.store.last_seq()
         async with watching(home()) as view:
+            loop.tell = view.tell
             stopped = heed_signals(loop, view.tell)
             await loop.run()
         failed = len(await fleet.store.events(after=began, kinds=["task.failed"]))
