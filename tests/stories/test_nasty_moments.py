@@ -268,6 +268,32 @@ async def test_a_store_that_is_locked_for_long_costs_no_run_and_no_heartbeat(
     assert len(told) == len(set(told))
 
 
+async def test_a_store_that_cannot_be_written_is_told_also_while_there_is_nothing_to_do(
+    fleet: Fleet, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "PATIENCE_S", 0.2)
+    told: list[str] = []
+    loop = crew.loop(lease_s=2.0)
+    loop.tell = told.append
+    running = asyncio.create_task(loop.run())
+
+    async def seated() -> bool:
+        return bool(await fleet.agents())
+
+    async def is_told() -> bool:
+        return bool(told)
+
+    await crew.wait_for(seated)
+    async with open_fleet(fleet.home) as other:
+        connection = other.store._database.connection  # type: ignore[attr-defined] # its lock
+        connection.execute("BEGIN IMMEDIATE")
+        await crew.wait_for(is_told)
+        connection.execute("ROLLBACK")
+    loop.stop()
+    await running
+    assert "busy" in told[0]
+
+
 async def test_an_agent_that_prints_without_end_fills_neither_the_log_nor_the_time(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:

@@ -93,7 +93,6 @@ class Loop:
             while not self._stopping:
                 try:
                     await self._turn()
-                    self._trouble = ""
                     if self.until_idle and await self._was_idle_long_enough():
                         break
                     await self._wait()
@@ -359,8 +358,11 @@ class Loop:
         assert self.me
         while True:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
-            with suppress(StoreTrouble):
+            try:
                 await self._show_life()
+                self._trouble = ""
+            except StoreTrouble as trouble:
+                self._report(trouble)
 
     async def _patrol(self) -> None:
         """Look for collisions between the agents at work."""
