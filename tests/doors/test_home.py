@@ -188,6 +188,16 @@ def test_an_import_of_something_else_is_refused_and_changes_nothing(fleet: Cli, 
     assert json.loads(fleet("list", "--json").out) == []
 
 
+def test_reset_tells_of_work_in_a_repository_that_is_not_there(
+    fleet: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    repo.path.rename(tmp_path / "moved")
+    result = fleet("reset", "--yes")
+    assert result.code == 0
+    assert f"work on shop stays: there is no folder {repo.path}" in result.err
+
+
 def test_reset_forgets_all_only_after_a_clear_yes(fleet: Cli) -> None:
     added(fleet, "First")
     assert fleet("reset").code == 4

@@ -71,6 +71,9 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
             await place.pool.remove(slot.path)
         for branch in await _fleet_branches(repo):
             yield await _put_away(repo, branch)
+    for repo in await desk.fleet.repos():
+        if not Path(repo.path).is_dir():
+            yield _stays(f"work on {repo.name}", f"there is no folder {repo.path}")
     await desk.fleet.forget(dead)
 
 
