@@ -135,6 +135,12 @@ class Config(Noun):
     permission_s: float = Field(
         86400.0, gt=0, description="How long a request to use a tool waits before it is denied."
     )
+    answer_s: float = Field(
+        3600.0,
+        gt=0,
+        description="How long an agent waits in its turn for an answer, before it ends its turn "
+        "and the next run gets it.",
+    )
     environment: tuple[str, ...] = Field(
         (), description="Names of variables that agents may see besides the basic ones."
     )
@@ -209,7 +215,7 @@ FLEET_WIDE = frozenset(
     }
 )
 NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not take leave, secrets or money
-    *("coders", "permission_s", "environment", "run_budget_usd", "run_budget_tokens"),
+    *("coders", "permission_s", "answer_s", "environment", "run_budget_usd", "run_budget_tokens"),
     *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents", "spawn_depth"),
     "agent_tools",
 }

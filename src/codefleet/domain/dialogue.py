@@ -42,12 +42,6 @@ def written(questions: Sequence[Question]) -> str:
     return EMPTY + "".join(_written(question) for question in questions)
 
 
-def asked(text: str, options: Sequence[str] = ()) -> str:
-    """A question as it is added to the end of the file."""
-    listed = "".join(f"- {' '.join(option.split())}\n" for option in options)
-    return f"\n## Question\n\n{_escaped(text)}\n\n{listed}"
-
-
 def parsed(text: str) -> list[Asked]:
     """Every question in the file, in order."""
     found: list[Asked] = []

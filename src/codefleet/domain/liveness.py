@@ -1,5 +1,7 @@
 """Signals of life -> alive, quiet or stuck, with reasons. One silent signal proves nothing."""
 
+from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -64,6 +66,16 @@ def judge(pulse: Pulse, patience: Patience) -> Verdict:
     if pulse.output_age >= patience.quiet:
         return Verdict(Life.QUIET, _reasons(silent_for, patience.quiet))
     return Verdict(Life.ALIVE, ())
+
+
+def covered(spans: Iterable[tuple[datetime, datetime]]) -> float:
+    """The seconds that these spans cover together; where they overlap they count once."""
+    seconds, end = 0.0, None
+    for start, stop in sorted(spans):
+        begins = max(start, end) if end else start
+        seconds += max(0.0, (stop - begins).total_seconds())
+        end = max(stop, end) if end else stop
+    return seconds
 
 
 def _limit(pulse: Pulse, patience: Patience) -> float:

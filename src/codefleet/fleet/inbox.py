@@ -1,6 +1,7 @@
 """The inbox: everything that waits for a human, and the human's words."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from codefleet.domain.accounts import sentence
 from codefleet.domain.errors import Invalid, NotFound, Refused
@@ -11,10 +12,11 @@ from codefleet.domain.model import Question, QuestionId, State, Task
 from codefleet.domain.policy import ANSWERS, answer_in
 from codefleet.domain.views import InboxItem
 from codefleet.fleet.accounts import Accounts
+from codefleet.fleet.asking import Asking
 from codefleet.ports import TaskQuery, Write
 
 
-class Inbox(Accounts):
+class Inbox(Accounts, Asking):
     async def inbox(self) -> Sequence[InboxItem]:
         """Questions of agents, work that waits for a review, logins to renew, oldest first."""
         questions = [
@@ -26,7 +28,7 @@ class Inbox(Accounts):
                 options=q.options,
                 since=q.asked_at,
             )
-            for q in await self.store.questions(open_only=True)
+            for q in await self.open_questions()
         ]
         reviews = [
             InboxItem(kind="review", task=t.id, id=t.id, text=t.title, since=t.updated_at)
@@ -45,7 +47,11 @@ class Inbox(Accounts):
         ]
 
     async def answer(self, ref: str, text: str) -> Task:
-        """Answer the question of a task (named by the task or the question); the task goes on."""
+        """Answer the question of a task (named by the task or the question); the task goes on.
+
+        An agent that waits for it in its turn has it at once; one that stopped goes on when all
+        that its task asks is answered.
+        """
         if not text.strip():
             raise Invalid("an answer needs words", hint='fleet answer TASK "yes, do that"')
         question = await self._open_question(ref)
@@ -54,11 +60,18 @@ class Inbox(Accounts):
         async def step(task: Task) -> Write:
             now = await self.store.now()
             answered = question.evolve(answer=text, answered_at=now, version=question.version + 1)
-            on = move(task, Verb.ANSWER, note="", updated_at=now)
+            on = await self._after_answer(task, question, now)
             told = event("task.answered", now, text, task=task, question=question.id)
             return Write(tasks=[on], questions=[answered], events=[told])
 
         return await self.change(question.task, step)
+
+    async def _after_answer(self, task: Task, question: Question, now: datetime) -> Task:
+        """The task, one version on in any case: whoever would stop it meanwhile looks again."""
+        others = [q for q in await self.open_questions() if q.task == task.id and q != question]
+        if task.state is State.ASKING and not others:
+            return move(task, Verb.ANSWER, note="", updated_at=now)
+        return task.evolve(updated_at=now, version=task.version + 1)
 
     async def _refuse_unclear(self, question: Question, text: str) -> None:
         """Leave to use a tool, and a gate, take only certain answers."""
@@ -102,7 +115,7 @@ class Inbox(Accounts):
         return await self.change(ref, step)
 
     async def _open_question(self, ref: str) -> Question:
-        asked = await self.store.questions(open_only=True)
+        asked = await self.open_questions()
         exact = await self.store.questions(ids=[QuestionId(ref)])
         task = await self.get(exact[0].task if exact else ref)
         found = [q for q in asked if q.task == task.id and (not exact or q.id == exact[0].id)]

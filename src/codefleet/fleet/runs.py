@@ -23,13 +23,13 @@ from codefleet.domain.model import (
 )
 from codefleet.domain.scheduling import Want
 from codefleet.domain.secrets import redact
-from codefleet.fleet.core import Core
+from codefleet.fleet.asking import Asking
 from codefleet.ports import Asks, TaskQuery, Write
 
 LONGEST_REPORT = 2000
 
 
-class Runs(Core):
+class Runs(Asking):
     async def claim(self, seats: Sequence[Seat], want: Want) -> Sequence[Claim]:
         """Give the most urgent tasks that may start to these seats."""
         return await self.store.claim(seats, want, lease=self.lease)
@@ -67,25 +67,27 @@ class Runs(Core):
 
         return await self.change(run.task, step)
 
-    async def ask(self, run: Run, asks: Asks) -> Task:
-        """Stop the run until a human has answered."""
+    async def ask(self, run: Run, asks: Asks | None) -> Task:
+        """Stop the run until a human has answered this, and what it asked in its turn.
+
+        If nothing is left to answer, the task goes on at once.
+        """
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
             ended = lifecycle.end(run, Outcome.ASKED, now)
-            question = Question(
-                id=QuestionId(f"{run.id}.q"),
-                task=run.task,
-                run=run.id,
-                text=asks.text,
-                options=asks.options,
-                tool=asks.tool,
-                detail=asks.detail,
-                asked_at=now,
+            questions = [_question(run, asks, now)] if asks else []
+            texts = [q.text for q in (*questions, *await self.posed(run))]
+            if texts:
+                after = self._moved(task, run, Verb.ASK, now, note=texts[0][:200])
+            else:
+                after = self._moved(task, run, Verb.RELEASE, now, note="a human has answered")
+            told = [event("task.asked", now, q.text, run=run) for q in questions]
+            if not texts:
+                told = [event("task.released", now, after.note, run=run)]
+            return Write(
+                tasks=[after], runs=[ended], questions=questions, events=[*told, _over(ended, now)]
             )
-            asking = self._moved(task, run, Verb.ASK, now, note=asks.text[:200])
-            events = [event("task.asked", now, asks.text, run=run), _over(ended, now)]
-            return Write(tasks=[asking], runs=[ended], questions=[question], events=events)
 
         return await self.change(run.task, step)
 
@@ -238,6 +240,19 @@ def _holds(run: Run, task: Task) -> None:
             f"{run.id} no longer holds {task.id}: it is {task.state} under fence {task.fence}",
             hint="its work is archived; nothing is to be done",
         )
+
+
+def _question(run: Run, asks: Asks, now: datetime) -> Question:
+    return Question(
+        id=QuestionId(f"{run.id}.q"),
+        task=run.task,
+        run=run.id,
+        text=asks.text,
+        options=asks.options,
+        tool=asks.tool,
+        detail=asks.detail,
+        asked_at=now,
+    )
 
 
 def _end_of(task: Task, now: datetime) -> Sequence[Event]:

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Sequence
 
 from codefleet.domain.model import State, Task, TaskId
-from codefleet.fleet.core import Core
+from codefleet.fleet.asking import Asking
 from codefleet.ports import TaskQuery
 
 LONGEST_LOOK_S = 5.0
 SETTLED = (State.COMPLETED, State.FAILED, State.CANCELLED, State.ASKING)
 
 
-class Watching(Core):
+class Watching(Asking):
     async def watch(self, tasks: Sequence[TaskId], within: float) -> AsyncIterator[Sequence[Task]]:
         """How these tasks stand: now, at every change, and at least every few seconds.
 
@@ -22,11 +22,15 @@ class Watching(Core):
             found = await self.store.tasks(TaskQuery(ids=tasks))
             yield found
             left = within - (await self.store.now() - began).total_seconds()
-            if left <= 0 or all(self.is_settled(task) for task in found):
+            if left <= 0 or await self.settled(found):
                 return
             await self.store.changed(seen, within=min(left, LONGEST_LOOK_S))
 
-    @staticmethod
-    def is_settled(task: Task) -> bool:
-        """Has it ended, or does it wait for a human?"""
-        return task.state in SETTLED or (task.state is State.REVIEW and not task.approved)
+    async def settled(self, tasks: Sequence[Task]) -> bool:
+        """Has each of these ended, or does it wait for a human?"""
+        asking = {question.task for question in await self.open_questions()}
+        return all(task.id in asking or _is_settled(task) for task in tasks)
+
+
+def _is_settled(task: Task) -> bool:
+    return task.state in SETTLED or (task.state is State.REVIEW and not task.approved)

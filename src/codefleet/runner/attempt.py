@@ -243,7 +243,8 @@ class Attempt:
         result, asks = await self.notebook.says(
             await asked_before(self.fleet, self.run), hands_on=self.task.stage is not None
         )
-        ended = verdict.of_the_notes(ended, result, asks)
+        posed = await self.fleet.posed(self.run)
+        ended = verdict.of_the_notes(ended, result, asks, posed)
         if isinstance(ended, Delivered):
             judge = staging.Judge(self.fleet, self.task, self.run)
             ended, result = await judge.verdict(ended, result, self.heard.said)

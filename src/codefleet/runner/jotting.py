@@ -2,20 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
-from codefleet.domain.dialogue import asked
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.model import Run
 from codefleet.runner import notes
 
 LONGEST = 20_000
-
-
-async def ask(run: Run, question: str, options: Sequence[str]) -> None:
-    """Add a question; it is put to a human when the agent ends its turn."""
-    await _append(run, notes.QUESTIONS, asked(_words(question), [*map(_words, options)]))
 
 
 async def note(run: Run, text: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,7 @@ class Listener:
         self.hold.remember(memory_mb=self._pulse.memory_mb(self.hold.run.memory_mb))
         now = await self.hold.fleet.store.now()
         limit = self.task.timeout_s or self.settings.timeout_s
-        if (now - self.hold.run.started_at).total_seconds() > limit:
+        if await self._worked_longer_than(limit, now):
             await self._halt(Cause.TIMEOUT, f"it ran longer than {limit:.0f} s")
         elif self.heard.end is None and (over := await self.allowance.look()):
             await self._halt(over.cause, over.why)
@@ -164,8 +164,24 @@ class Listener:
         else:
             await self._judge()
 
+    async def _worked_longer_than(self, limit: float, now: datetime) -> bool:
+        """Has it taken so long, without the time in which it waited for humans?"""
+        took = (now - self.hold.run.started_at).total_seconds()
+        if took <= limit:
+            return False
+        bound = self.settings.answer_s
+        return took - await self.hold.fleet.waited(self.hold.run, now, bound) > limit
+
+    async def _waits_for_a_human(self) -> bool:
+        """Is a question open that it asked in its turn, and for whose answer it may still wait?"""
+        now, bound = await self.hold.fleet.store.now(), timedelta(seconds=self.settings.answer_s)
+        return any(now - q.asked_at < bound for q in await self.hold.fleet.posed(self.hold.run))
+
     async def _judge(self) -> None:
         verdict = liveness.judge(self._pulse.read(self.heard.in_tool), self._patience)
+        if verdict.life is not Life.ALIVE and await self._waits_for_a_human():
+            self._pulse.output()  # its silence is ours; it begins anew when we have answered
+            return
         if verdict.life is Life.STUCK:
             await self._halt(Cause.STUCK, ", ".join(verdict.reasons))
         elif verdict.life is Life.QUIET and self._life is Life.ALIVE:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from codefleet.domain import persistence
-from codefleet.domain.model import Claimed, Evidence, Reason, Result, Run
+from codefleet.domain.model import Claimed, Evidence, Question, Reason, Result, Run
 from codefleet.ports import Abilities, Asks, Broke, Finished, Limited
 from codefleet.runner.custody import Exit
 from codefleet.runner.hearing import Heard
@@ -44,7 +44,9 @@ class Released(NamedTuple):
 
 
 class Asked(NamedTuple):
-    asks: Asks
+    """A human must answer: this, or only what it put into the inbox already."""
+
+    asks: Asks | None
 
 
 class Delivered(NamedTuple):
@@ -107,10 +109,17 @@ def bounded(ended: Verdict, run: Run, earlier: Sequence[Run], restarts: int) -> 
     return ended
 
 
-def of_the_notes(ended: Verdict, result: Result | None, asks: Asks | None) -> Verdict:
-    """What the agent's notes add to a run that ended well; a run that did not is moved by none."""
+def of_the_notes(
+    ended: Verdict, result: Result | None, asks: Asks | None, posed: Sequence[Question] = ()
+) -> Verdict:
+    """What the agent's notes, and questions that it `posed` in vain, add to a run that ended well.
+
+    A run that did not end well is moved by none.
+    """
     if not isinstance(ended, Delivered):
         return ended
+    if posed:
+        return Asked(asks if asks and asks.text not in {q.text for q in posed} else None)
     if asks:
         return Asked(asks)
     nothing_to_do = result is not None and result.status is not Claimed.COMPLETED

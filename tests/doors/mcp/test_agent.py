@@ -1,23 +1,24 @@
 """Tools that agents have from within their run, and what a token is good for."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from mcp.client.client import Client
 
-from codefleet.domain.errors import Refused
+from codefleet.domain.errors import NotFound, Refused
 from codefleet.domain.lifecycle import Seat
-from codefleet.domain.model import Draft, Outcome, Run, RunnerId
+from codefleet.domain.model import Draft, InboxItem, Outcome, Run, RunnerId, State
 from codefleet.domain.scheduling import Want
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet
-from codefleet.ports import TaskQuery, Write
+from codefleet.ports import Asks, TaskQuery, Write
 from codefleet.runner import notes
 from codefleet.runner.repository import register
 from codefleet.wiring import open_fleet
-from tests.doors.mcp.conftest import Caller
+from tests.doors.mcp.conftest import BOUND_S, Caller
 from tests.gitrepo import SampleRepo
 
 
@@ -41,21 +42,122 @@ def acting_for(fleet: Fleet, run: Run) -> Client:
     return Client(assemble(House(fleet, fleet.token(run.id)), ["agent"], "1"))
 
 
-async def test_an_agent_reports_notes_and_asks_in_its_own_run(
-    fleet: Fleet, repo: SampleRepo
-) -> None:
+async def test_an_agent_reports_and_notes_in_its_own_run(fleet: Fleet, repo: SampleRepo) -> None:
     await fleet.add([Draft(title="Work")])
     run = await claimed(fleet, repo)
     async with acting_for(fleet, run) as client:
         call = Caller(client)
         await call("report_progress", text="half way")
         await call("note_knowledge", text="tests need a database")
-        await call("ask_human", question="Which port?", options=["80", "443"])
     told = [event for event in await fleet.events() if event.kind == "run.progress"]
     assert [(event.run, event.text) for event in told] == [(run.id, "half way")]
     folder = repo.path / notes.NAME
     assert "database" in (folder / notes.KNOWLEDGE).read_text()
-    assert "Which port?\n\n- 80\n- 443" in (folder / notes.QUESTIONS).read_text()
+
+
+async def test_a_question_is_in_the_inbox_and_its_answer_is_what_the_call_returns(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    (task,) = await fleet.add([Draft(title="Work")])
+    run = await claimed(fleet, repo)
+    heard: list[str | None] = []
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async with acting_for(fleet, run) as client:
+        given = {"question": "Which port?", "options": ["80", "443"]}
+        call = client.call_tool("ask_human", given, progress_callback=progress)
+        asking = asyncio.create_task(call)
+        item = await asked(fleet)
+        assert (item.kind, item.task, item.options) == ("question", task.id, ("80", "443"))
+        assert (await fleet.get(task.id)).state is State.RUNNING
+        assert await fleet.settled([await fleet.get(task.id)])
+        answered = await fleet.answer(task.id, "443")
+        told = (await asking).structured_content
+    assert answered.state is State.RUNNING
+    assert told == {"question_id": item.id, "answer": "443"}
+    assert set(heard) == {"waiting for a human"}
+    assert await fleet.inbox() == []
+
+
+async def test_a_question_that_nobody_answers_in_time_stays_and_asked_again_is_the_same(
+    home: Path, fleet: Fleet, repo: SampleRepo
+) -> None:
+    (home / "fleet.toml").write_text("answer_s = 0.2\n")
+    (task,) = await fleet.add([Draft(title="Work")])
+    run = await claimed(fleet, repo)
+    async with acting_for(fleet, run) as client:
+        for _ in range(2):
+            told = await Caller(client)("ask_human", question="Which port?")
+            assert told["answer"] is None
+            assert "End your turn" in told["now"]
+    assert [item.text for item in await fleet.inbox()] == ["Which port?"]
+    assert (await fleet.ask(run, None)).state is State.ASKING
+    assert [item.text for item in await fleet.inbox()] == ["Which port?"]
+    assert (await fleet.answer(task.id, "443")).state is State.PENDING
+
+
+async def test_a_task_goes_on_when_all_of_its_questions_are_answered(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    (task,) = await fleet.add([Draft(title="Work")])
+    run = await claimed(fleet, repo)
+    await fleet.pose(run, Asks("Which port?"))
+    second = await fleet.pose(run, Asks("Which host?"))
+    assert (await fleet.ask(run, Asks("Which user?"))).state is State.ASKING
+    assert len(await fleet.inbox()) == 3
+    assert (await fleet.answer(second.id, "here")).state is State.ASKING
+    assert (await fleet.answer(task.id, "443")).state is State.ASKING
+    assert (await fleet.answer(task.id, "root")).state is State.PENDING
+
+
+async def test_an_answer_that_comes_as_the_run_ends_lets_the_task_go_on_at_once(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    (task,) = await fleet.add([Draft(title="Work")])
+    run = await claimed(fleet, repo)
+    await fleet.pose(run, Asks("Which port?"))
+    await fleet.answer(task.id, "443")
+    assert (await fleet.ask(run, None)).state is State.PENDING
+
+
+async def test_a_cancelled_task_has_no_question_left_in_the_inbox(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    (task,) = await fleet.add([Draft(title="Work")])
+    await fleet.pose(await claimed(fleet, repo), Asks("Which port?"))
+    await fleet.cancel(task.id)
+    assert await fleet.inbox() == []
+    with pytest.raises(NotFound, match="asks nothing"):
+        await fleet.answer(task.id, "443")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"question": " "},
+        {"question": "x" * 5000},
+        {"question": "Which?", "options": ["x"] * 21},
+        {"question": "Which?", "options": ["x" * 501]},
+    ],
+)
+async def test_a_question_without_words_or_without_end_is_refused(
+    fleet: Fleet, repo: SampleRepo, given: dict[str, object]
+) -> None:
+    await fleet.add([Draft(title="Work")])
+    async with acting_for(fleet, await claimed(fleet, repo)) as client:
+        assert (await Caller(client).refused("ask_human", **given))["code"] == "invalid"
+    assert await fleet.inbox() == []
+
+
+async def asked(fleet: Fleet) -> InboxItem:
+    """The one question, once it is in the inbox."""
+    async with asyncio.timeout(BOUND_S):
+        while not (found := await fleet.inbox()):
+            await fleet.store.changed(await fleet.store.last_seq(), within=0.1)
+    (item,) = found
+    return item
 
 
 async def test_children_lie_below_their_parent_and_not_too_deep(

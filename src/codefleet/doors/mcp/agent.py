@@ -2,11 +2,16 @@
 
 from typing import Any
 
+from mcp.server.mcpserver import Context
+
 from codefleet.coders import registry
-from codefleet.domain.model import Draft
+from codefleet.domain.model import Draft, Run
 from codefleet.doors.mcp import briefly, views
 from codefleet.doors.mcp.house import Toolset, View
+from codefleet.ports import Asks
 from codefleet.runner import jotting
+
+NOT_YET = "Nobody has answered yet. End your turn; the answer comes with your next run."
 
 
 class OwnRun(Toolset):
@@ -18,14 +23,23 @@ class OwnRun(Toolset):
         *("checkpoint_create", "create_task"),
     )
 
-    async def ask_human(self, question: str, options: list[str] | None = None) -> View:
+    async def ask_human(
+        self, question: str, ctx: Context, options: list[str] | None = None
+    ) -> View:
         """Ask a human what you cannot find out yourself, with options if there are a few.
 
-        Then end your turn: your work is kept, and you go on in the same place with the answer.
+        Waits for the answer and returns it. If nobody answers for long, `answer` is null: then end
+        your turn. Your work is kept, and you go on in the same place when there is an answer.
         """
         run = await self.house.own_run()
-        await jotting.ask(run, question, options or ())
-        return {"asked": True, "now": "End your turn. You will go on when a human has answered."}
+        texts = tuple(" ".join(option.split()) for option in options or ())
+        asked = await self.fleet.pose(run, Asks(question.strip(), texts))
+        steps, answer = 0, None
+        async for seen in self.fleet.answer_to(asked, await self._patience(run)):
+            steps, answer = steps + 1, seen.answer
+            await ctx.report_progress(steps, message="waiting for a human")
+        told = {"question_id": asked.id, "answer": answer}
+        return told if answer else {**told, "now": NOT_YET}
 
     async def report_progress(self, text: str) -> View:
         """Say in a line how far you are; people see it in the log."""
@@ -68,3 +82,8 @@ class OwnRun(Toolset):
                 {**briefly.task(task), "result": views.result(runs.get(task.id))} for task in tasks
             ]
         }
+
+    async def _patience(self, run: Run) -> float:
+        """How long a question may keep an agent in its turn, by the settings of its repo."""
+        desk = self.house.desk
+        return desk.settings(await desk.repo((await self.fleet.get(run.task)).repo)).answer_s

@@ -149,7 +149,7 @@ class Commander(Toolset):
             done = sum(task.state.is_final for task in seen)
             await ctx.report_progress(steps, message=f"{done} of {len(seen)} ended")
         return {
-            "settled": all(self.fleet.is_settled(task) for task in seen),
+            "settled": await self.fleet.settled(seen),
             "tasks": [briefly.task(task) for task in seen],
         }
 

@@ -1,0 +1,105 @@
+"""Questions that an agent puts to humans while it runs, and waits for in its turn."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+
+from codefleet.domain.dialogue import LONGEST_OPTION, LONGEST_TEXT, MOST_OPTIONS
+from codefleet.domain.errors import Invalid, LostRun, Stale
+from codefleet.domain.events import event
+from codefleet.domain.liveness import covered
+from codefleet.domain.model import Question, QuestionId, Run, State
+from codefleet.domain.secrets import redact
+from codefleet.fleet.core import TRIES, Core
+from codefleet.ports import Asks, TaskQuery, Write
+
+LONGEST_LOOK_S = 5.0
+WAITING = (State.PENDING, State.RUNNING, State.ASKING)
+"""The states in which a task can still use an answer."""
+
+
+class Asking(Core):
+    async def open_questions(self) -> Sequence[Question]:
+        """What waits for an answer, oldest first; a task that is over waits for none."""
+        asked = await self.store.questions(open_only=True)
+        ids = [question.task for question in asked]
+        tasks = await self.store.tasks(TaskQuery(ids=ids, states=WAITING)) if ids else ()
+        waiting = {task.id for task in tasks}
+        return [question for question in asked if question.task in waiting]
+
+    async def posed(self, run: Run) -> Sequence[Question]:
+        """What this run has asked in its turn and has no answer to yet."""
+        return [q for q in await self.store.questions(open_only=True) if q.run == run.id]
+
+    async def pose(self, run: Run, asks: Asks) -> Question:
+        """Put a question into the inbox while the run goes on; asked again, it is the same one."""
+        _refuse_long(asks)
+        asks = asks._replace(text=redact(asks.text))
+        for _ in range(TRIES):
+            if (await self.get(run.task)).fence != run.fence:
+                raise LostRun(f"{run.id} no longer holds its task", hint="end your turn")
+            now = await self.store.now()
+            question = await self._question(run, asks, now)
+            told = event("task.asked", now, asks.text, run=run, question=question.id)
+            step = Write(questions=[question], events=[told], fences={run.task: run.fence})
+            try:
+                await self.store.write(step)
+            except Stale:  # another question was put at the same moment
+                continue
+            return question
+        raise Stale(f"{run.id} asks too much at once", hint="ask one question at a time")
+
+    async def answer_to(self, question: Question, within: float) -> AsyncIterator[Question]:
+        """The question as it stands, every few seconds and at once when it is answered.
+
+        It ends with the answer, or when the time is over.
+        """
+        end = await self.store.now() + timedelta(seconds=within)
+        found, left = question, within
+        while found.answered_at is None and left > 0:
+            found = await self._look(question, min(left, LONGEST_LOOK_S))
+            yield found
+            left = (end - await self.store.now()).total_seconds()
+
+    async def waited(self, run: Run, now: datetime, longest: float) -> float:
+        """The seconds that a run has spent waiting for humans, `longest` for each question."""
+        bound = timedelta(seconds=longest)
+        mine = [q for q in await self.store.questions() if q.run == run.id]
+        return covered((q.asked_at, min(q.answered_at or now, q.asked_at + bound)) for q in mine)
+
+    async def _look(self, question: Question, within: float) -> Question:
+        """The question once it is answered, or as it is when so many seconds have passed."""
+        end = await self.store.now() + timedelta(seconds=within)
+        while True:
+            seen = await self.store.last_seq()
+            (found,) = await self.store.questions(ids=[question.id])
+            left = (end - await self.store.now()).total_seconds()
+            if found.answered_at or left <= 0:
+                return found
+            await self.store.changed(seen, within=left)
+
+    async def _question(self, run: Run, asks: Asks, now: datetime) -> Question:
+        """The open question of the same words, which an earlier run may have left, or a new one."""
+        known = [q for q in await self.store.questions() if q.task == run.task]
+        for old in known:
+            if old.answered_at is None and old.text == asks.text:
+                return old.evolve(run=run.id, asked_at=now, version=old.version + 1)
+        number = 1 + sum(question.id.startswith(f"{run.id}.q") for question in known)
+        return Question(
+            id=QuestionId(f"{run.id}.q{number}"),
+            task=run.task,
+            run=run.id,
+            text=asks.text,
+            options=asks.options,
+            asked_at=now,
+        )
+
+
+def _refuse_long(asks: Asks) -> None:
+    if not asks.text:
+        raise Invalid("a question needs words", hint="say in a sentence what you need to know")
+    if len(asks.text) > LONGEST_TEXT:
+        raise Invalid(f"at most {LONGEST_TEXT} characters", hint="ask more briefly")
+    if len(asks.options) > MOST_OPTIONS or any(len(o) > LONGEST_OPTION for o in asks.options):
+        raise Invalid(
+            f"at most {MOST_OPTIONS} options of {LONGEST_OPTION} characters", hint="offer fewer"
+        )
