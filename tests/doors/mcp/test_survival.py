@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,50 @@ async def test_a_worker_finishes_when_its_server_ends_and_a_new_server_shows_it(
         assert [event["kind"] for event in events].count("runner.started") == 1
 
 
+@pytest.mark.parametrize("how", ["killed", "closed"])
+async def test_a_workflow_finishes_when_its_server_ends_and_a_new_server_shows_it(
+    home: Path, repo: SampleRepo, how: str, tmp_path: Path
+) -> None:
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    stages = [
+        _stage("plan", "write plan.txt plan", "result completed The plan is made"),
+        _stage(
+            "left", f"shell touch {begun}", f"wait until {go} 60", "write left.txt l", needs=[0]
+        ),
+        _stage("right", f"wait until {go} 60", "write right.txt r", needs=[0]),
+        _stage("join", "write join.txt '{stage_0_summary}'", needs=[1, 2]),
+    ]
+    server = await asyncio.to_thread(RawServer)
+    server.begin("2025-06-18")
+    made = server.call(
+        "create_workflow", name="w", repo_path=str(repo.path), task_prompt="Do it", stages=stages
+    )
+    async with asyncio.timeout(BOUND_S):
+        while not begun.exists():
+            await asyncio.sleep(0.01)
+    before = server.call("get_workflow_status", workflow_id=made["workflow_id"])
+    if how == "killed":
+        os.killpg(server.process.pid, signal.SIGKILL)
+    server.close()
+    go.touch()
+    async with connected() as call:
+        assert [flow["name"] for flow in (await call("list_workflows"))["workflows"]] == ["w"]
+        assert (await call("wait", ids=[made["workflow_id"]], timeout_seconds=60))["settled"]
+        found = await call(
+            "collect_workflow_result", workflow_id=made["workflow_id"], include_all_stages=True
+        )
+    assert [stage["status"] for stage in before["stage_summary"]][0::3] == ["succeeded", "pending"]
+    assert found["status"] == "succeeded", found["stage_summary"]
+    branch = found["stage_results"][-1]["branch"]
+    files = repo.git("ls-tree", "--name-only", branch).split()
+    assert {"plan.txt", "left.txt", "right.txt", "join.txt"} <= set(files)
+    assert repo.read(branch, "join.txt") == "The plan is made\n"
+    async with open_fleet(home) as fleet:
+        runs = await fleet.store.runs()
+        assert len(runs) == len({run.task for run in runs}) == 4
+        assert [e.kind for e in await fleet.events()].count("runner.started") == 1
+
+
 @pytest.mark.parametrize("version", OLD_VERSIONS)
 def test_older_revisions_of_the_protocol_are_spoken(home: Path, version: str) -> None:
     server = RawServer()
@@ -156,6 +201,16 @@ async def test_the_runner_ends_by_itself_when_there_is_nothing_left_to_do(
         async with asyncio.timeout(BOUND_S):
             while await fleet.store.runners():
                 await fleet.store.changed(await fleet.store.last_seq(), within=0.5)
+
+
+def _stage(name: str, *steps: str, needs: Sequence[int] = ()) -> dict[str, Any]:
+    return {
+        "name": name,
+        "executor": "scripted",
+        "prompt_template": script(*steps),
+        "worktree_strategy": "inherit" if needs else "new",
+        "depends_on": list(needs),
+    }
 
 
 async def _running(home: Path, worker: str) -> None:
