@@ -16,7 +16,7 @@ from codefleet.testing.model_server import ModelServer, prompt
 from codefleet.wiring import open_fleet
 from tests.faults.conftest import agents_alive
 from tests.gitrepo import SampleRepo, make_repo
-from tests.programs.install import INSTALL_WITHIN_S, NotInstallable
+from tests.programs.install import INSTALL_WITHIN_S, NotInstallable, program
 from tests.programs.setups import Options, options, over_acp
 from tests.stories.conftest import BOUND_S, Crew
 
@@ -113,8 +113,14 @@ async def station(
 
 def installed(name: str, url: str, folder: Path) -> Options:
     """The options of a program; where it cannot be had, skip on a laptop and fail in CI."""
+    at_hand(name)
+    return options(name, url, folder)
+
+
+def at_hand(name: str) -> Path:
+    """The path of a program that npm installs; where it cannot be had, skip, or fail in CI."""
     try:
-        return options(name, url, folder)
+        return program(name)
     except NotInstallable as why:
         if os.environ.get("CI"):
             pytest.fail(str(why))

@@ -48,11 +48,16 @@ PINS = {
     "gemini": Pin("@google/gemini-cli", "0.61.0", ".bin/gemini"),
     "opencode": Pin("opencode-ai", "1.18.33", "opencode-linux-{machine}/bin/opencode"),
 }
+CLIENTS = {
+    "mcp-sdk": Pin("@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk"),
+    "mcp-inspector": Pin("@modelcontextprotocol/inspector", "2.12.0", ".bin/mcp-inspector"),
+}
+"""What others command the fleet with: the client of the TypeScript SDK, and the inspector."""
 
 
 def program(name: str) -> Path:
     """The path of a pinned program, installed by whoever asks first."""
-    pin = PINS[name]
+    pin = {**PINS, **CLIENTS}[name]
     cache = _cache()
     folder = cache / f"{name}-{pin.version}"
     with _alone(cache / f"{name}.lock"):
@@ -110,5 +115,5 @@ def _install(pin: Pin, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in PINS:
+    for name in (*PINS, *CLIENTS):
         program(name)
