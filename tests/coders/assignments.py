@@ -1,5 +1,6 @@
 """Assignments for coders, with only what a test cares about spelled out."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +18,7 @@ def assignment(
     model: str | None = None,
     resume: str | None = None,
     options: dict[str, object] | None = None,
+    tools: Sequence[str] = (),
 ) -> Assignment:
     """A run of task `t1` whose folder is in `home/runs` and whose worktree is `home/work`."""
     task = Task(id=TaskId("t1"), title="A task", repo="shop", created_at=NOW, updated_at=NOW)
@@ -41,4 +43,5 @@ def assignment(
         worktree=home / "work",
         options=options or {},
         resume=resume,
+        tools=tools,
     )

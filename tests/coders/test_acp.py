@@ -99,6 +99,13 @@ def test_only_tools_with_rules_are_asked_about(tmp_path: Path) -> None:
     ]
 
 
+def test_the_tools_of_a_run_are_a_server_of_the_session(tmp_path: Path) -> None:
+    run = assignment(tmp_path, options={"argv": GEMINI}, tools=("fleet", "--home=x"))
+    assert [w for w in coder.start(run).argv if "server" in w] == [
+        *("--server=fleet", "--server=--home=x")
+    ]
+
+
 def test_what_is_said_to_the_bridge_are_lines_of_our_protocol() -> None:
     assert json.loads(coder.say("m1", "Hurry\nup")) == {
         "type": "say",

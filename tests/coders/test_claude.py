@@ -84,6 +84,15 @@ def wants(tool: str, **given: Any) -> list[Signal]:
     return read(type="control_request", request_id="r1", request=request)
 
 
+def test_it_may_use_the_tools_of_its_run_without_asking() -> None:
+    argv = coder.start(assignment(HOME, tools=("fleet", "mcp"))).argv
+    [servers] = [word for word in argv if word.startswith("--mcp-config=")]
+    told = json.loads(servers.partition("=")[2])["mcpServers"]
+    assert told == {"fleet": {"type": "stdio", "command": "fleet", "args": ["mcp"]}}
+    [allowed] = [word for word in argv if word.startswith("--allowedTools=")]
+    assert allowed.endswith(",mcp__fleet")
+
+
 def test_it_wants_leave_for_a_command_or_a_plain_path() -> None:
     assert wants("Bash", command="make", description="Build it") == [
         Wants("r1", "Bash", "make", '{"command": "make", "description": "Build it"}')

@@ -58,6 +58,14 @@ def test_model_session_and_options_are_passed_on() -> None:
     assert start.env == {"CODEX_HOME": "/accounts/b"}
 
 
+def test_it_waits_for_the_tools_of_its_run_to_be_there() -> None:
+    start = coder.start(assignment(HOME, tools=("/bin/fleet", "mcp", 'a "b"')))
+    ours = [word for word in start.argv if "mcp_servers" in word]
+    assert ours[0] == '--config=mcp_servers.fleet.command="/bin/fleet"'
+    assert ours[1] == '--config=mcp_servers.fleet.args=["mcp", "a \\"b\\""]'
+    assert "--config=mcp_servers.fleet.required=true" in ours
+
+
 def test_a_sandbox_that_there_is_not_is_refused() -> None:
     with pytest.raises(BadConfig, match="sandbox is not one of workspace-write, read-only"):
         coder.start(assignment(HOME, options={"sandbox": "full-auto"}))

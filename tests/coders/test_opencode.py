@@ -38,6 +38,13 @@ def test_it_starts_without_anybody_to_ask() -> None:
     assert start.stdin == "Do it"
 
 
+def test_the_tools_of_its_run_are_laid_over_its_settings() -> None:
+    start = coder.start(assignment(HOME, tools=("fleet", "mcp")))
+    server = json.loads(start.env["OPENCODE_CONFIG_CONTENT"])["mcp"]["fleet"]
+    assert server["command"] == ["fleet", "mcp"]
+    assert server["enabled"] is True
+
+
 def test_every_step_tells_its_own_tokens_and_how_full_the_context_is() -> None:
     tokens = {"input": 10, "output": 2, "reasoning": 3, "cache": {"read": 100, "write": 5}}
     told = read(type="step_finish", part={"reason": "tool-calls", "tokens": tokens, "cost": 0.5})

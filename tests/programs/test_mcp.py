@@ -24,9 +24,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.programs, pytest.mark.timeout(FIRST_
 REVIEW = json.dumps({"status": "completed_no_changes", "summary": "It is 20."})
 
 
-class TestAsAnAgent:
-    program = "claude"
-    acp = ()
+class AsAnAgent:
+    """What every program can do with the tools of its run, by the names it gives them."""
+
+    program: str
+    acp: tuple[str, ...] = ()
+    tool: str
 
     async def test_it_reports_and_notes_through_the_tools_of_its_run(
         self, station: Station, repo: SampleRepo
@@ -35,8 +38,8 @@ class TestAsAnAgent:
         task = await station.add(
             "Add tax",
             [
-                _tool("mcp__fleet__report_progress", text="half way"),
-                _tool("mcp__fleet__note_knowledge", text="The till is old."),
+                _tool(self.tool.format("report_progress"), text="half way"),
+                _tool(self.tool.format("note_knowledge"), text="The till is old."),
                 {"write": ["src/tax.py", "RATE = 19\n"]},
                 {"text": "The tax is in."},
             ],
@@ -48,6 +51,51 @@ class TestAsAnAgent:
         assert [(event.run, event.text) for event in told] == [(run.id, "half way")]
         notes = station.home / "runs" / run.id / "KNOWLEDGE.md"
         assert "The till is old." in notes.read_text()
+
+    async def test_it_waits_in_its_turn_for_the_answer_of_a_human(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        station.configure(agent_tools=True)
+        task = await station.add(
+            "Add tax",
+            [
+                _tool(self.tool.format("ask_human"), question="How much?", options=["19", "20"]),
+                {"write": ["src/tax.py", "RATE = 20\n"]},
+                {"text": "The tax is in."},
+            ],
+        )
+
+        async def answered_and_done() -> bool:
+            for item in await station.fleet.inbox():
+                assert (item.text, item.options) == ("How much?", ("19", "20"))
+                await station.fleet.answer(item.id, "The answer is 20")
+            return (await station.task(task)).state.is_final
+
+        await station.crew.until(station.crew.loop(), answered_and_done)
+        [run] = await station.runs(task)
+        assert (await station.task(task)).state is State.COMPLETED, run.note
+        assert any("The answer is 20" in str(seen) for seen in station.server.requests)
+
+
+class TestClaudeAsAnAgent(AsAnAgent):
+    program = "claude"
+    tool = "mcp__fleet__{}"
+
+
+class TestCodexAsAnAgent(AsAnAgent):
+    program = "codex"
+    tool = "mcp__fleet/{}"
+
+
+class TestOpencodeAsAnAgent(AsAnAgent):
+    program = "opencode"
+    tool = "fleet_{}"
+
+
+class TestOverAcpAsAnAgent(AsAnAgent):
+    program = "gemini"
+    acp = ("--acp",)
+    tool = "mcp_fleet_{}"
 
 
 async def test_claude_lets_codex_write_claude_review_and_codex_refine(

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from codefleet.coders import trouble
+from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, first_object, moment, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail, paths
@@ -42,7 +42,6 @@ from codefleet.ports import (
 
 ALLOWED = ("Bash", "WebFetch", "WebSearch")
 """Besides edits in the worktree. With these it needs no bypass, which it refuses to root."""
-SERVER = "fleet"
 EDITS = ("Edit", "Write", "NotebookEdit")
 
 REFUSALS = {
@@ -97,7 +96,7 @@ class Claude:
                 "--permission-prompt-tool=stdio",
                 *flag("permission-mode", options.text("permission_mode", _mode(judged))),
                 *flag("allowedTools", ",".join(options.texts("allowed_tools", _free(assignment)))),
-                *flag("mcp-config", _servers(assignment.tools)),
+                *flag("mcp-config", own_server.as_json(assignment.tools)),
                 *flag("model", assignment.run.model),
                 *flag("effort", options.maybe("effort")),
                 *flag("resume", assignment.resume),
@@ -165,16 +164,8 @@ def _mode(judged: Sequence[str]) -> str:
 
 def _free(assignment: Assignment) -> Sequence[str]:
     """What it may use without asking."""
-    own = (f"mcp__{SERVER}",) if assignment.tools else ()
+    own = (f"mcp__{own_server.NAME}",) if assignment.tools else ()
     return [*_not_judged(ALLOWED, assignment.judged), *own]
-
-
-def _servers(tools: Sequence[str]) -> str | None:
-    """The run's own MCP server, beside those that the user has."""
-    if not tools:
-        return None
-    server = {"type": "stdio", "command": tools[0], "args": list(tools[1:])}
-    return json.dumps({"mcpServers": {SERVER: server}})
 
 
 def _not_judged(tools: Sequence[str], judged: Sequence[str]) -> Sequence[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from codefleet.coders import trouble
+from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.domain.model import Reason, Usage
@@ -129,10 +129,16 @@ def _servers(tools: Sequence[str]) -> list[str]:
     """The run's own MCP server, beside those that the user has."""
     if not tools:
         return []
-    command, args = json.dumps(tools[0]), json.dumps(list(tools[1:]))
+    server: dict[str, object] = {
+        "command": tools[0],
+        "args": list(tools[1:]),
+        "startup_timeout_sec": own_server.STARTS_WITHIN_S,
+        "tool_timeout_sec": own_server.ANSWERS_WITHIN_S,
+        "required": True,  # else its first request to the model goes out before the tools are there
+    }
     return [
-        f"--config=mcp_servers.fleet.command={command}",
-        f"--config=mcp_servers.fleet.args={args}",
+        f"--config=mcp_servers.{own_server.NAME}.{key}={json.dumps(value)}"
+        for key, value in server.items()
     ]
 
 

@@ -4,10 +4,11 @@ Tokens and money come step by step and add up. No line ends the session: a step 
 calling a tool is its last.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from codefleet.coders import trouble
+from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail
@@ -77,7 +78,9 @@ class Opencode:
                 *flag("session", assignment.resume),
                 *options.texts("args"),
             ],
-            env=options.env("XDG_DATA_HOME", OPENCODE_DISABLE_AUTOUPDATE="1"),
+            env=options.env(
+                "XDG_DATA_HOME", OPENCODE_DISABLE_AUTOUPDATE="1", **_servers(assignment.tools)
+            ),
             stdin=assignment.prompt,
         )
 
@@ -105,6 +108,15 @@ class Opencode:
 
 
 coder = Opencode()
+
+
+def _servers(tools: Sequence[str]) -> dict[str, str]:
+    """The run's own MCP server, laid over the settings that the user has."""
+    if not tools:
+        return {}
+    wait = own_server.ANSWERS_WITHIN_S * 1000
+    server = {"type": "local", "command": list(tools), "enabled": True, "timeout": wait}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps({"mcp": {own_server.NAME: server}})}
 
 
 def _tool(name: str, state: Fields) -> Iterator[Signal]:

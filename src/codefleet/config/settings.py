@@ -179,7 +179,7 @@ class Config(Noun):
         2, ge=0, description="How deep tasks that agents create may lie below a human's."
     )
     agent_tools: bool = Field(
-        False,
+        True,
         description="Give agents tools of the fleet over MCP: ask, report, note, create tasks.",
     )
     keep_runs_days: float = Field(

@@ -59,7 +59,7 @@ class Launch:
                 options=self.settings.coders.get(coder.name, {}),
                 resume=session,
                 judged=[rule.tool for rule in self.settings.policy],
-                tools=own_tools.call(self.fleet.home, token) if self.settings.agent_tools else (),
+                tools=own_tools.offered(self.fleet, token, wanted=self.settings.agent_tools),
             )
         )
         await self._tell(start, coder)

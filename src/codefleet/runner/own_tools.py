@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from codefleet.domain.model import RunId
@@ -9,6 +11,11 @@ from codefleet.fleet import Fleet
 
 FILE = "token"
 VARIABLE = "FLEET_TOKEN_FILE"
+
+
+def offered(fleet: Fleet, token: Path, *, wanted: bool) -> Sequence[str]:
+    """How an agent starts its tools; not at all where they, or their library, are not there."""
+    return call(fleet.home, token) if wanted and find_spec("mcp") else ()
 
 
 def grant(fleet: Fleet, run: RunId, folder: Path) -> Path:

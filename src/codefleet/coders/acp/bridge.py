@@ -1,7 +1,7 @@
 """The bridge to an ACP agent: a program that a keeper starts, as if it were the agent itself.
 
     python -P bridge.py [--mode=M] [--model=M] [--auth=A] [--resume=S] [--judged=TOOLS ...]
-        -- AGENT [ARGUMENT ...]
+        [--server=WORD ...] -- AGENT [ARGUMENT ...]
 
 It starts the agent in its own folder, speaks the Agent Client Protocol with it, and speaks the
 fleet's own lines (see jsonl.py) with the runner. SIGTERM and SIGINT cancel the turn and end it.
@@ -22,7 +22,8 @@ async def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="bridge", allow_abbrev=False)
     for name in ("mode", "model", "auth", "resume"):
         parser.add_argument(f"--{name}")
-    parser.add_argument("--judged", action="append", default=[])
+    for name in ("judged", "server"):
+        parser.add_argument(f"--{name}", action="append", default=[])
     parser.add_argument("agent", nargs="+")
     given = vars(parser.parse_args(argv))
     command = given.pop("agent")

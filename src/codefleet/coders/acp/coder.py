@@ -59,6 +59,7 @@ class Acp:
                 *flag("model", model),
                 *flag("resume", assignment.resume),
                 *(f"--judged={tools}" for tools in assignment.judged),
+                *(f"--server={word}" for word in assignment.tools),
                 *("--", *argv, *options.texts("args")),
             ],
             env=options.env(),

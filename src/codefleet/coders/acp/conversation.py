@@ -30,7 +30,7 @@ class Conversation:
         self._hearing, self._reading = Hearing(), Reading(worktree)
         requests = Requests(worktree, wish.judged, self._hearing, self._reading)
         self._connection = Connection(requests.handle, agent)
-        self._session = Session(self._connection, requests, str(worktree))
+        self._session = Session(self._connection, requests, str(worktree), wish.server)
 
     async def run(self) -> int:
         """Work until there is no more to do, somebody stops it, or it breaks."""

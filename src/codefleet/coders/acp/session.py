@@ -8,6 +8,7 @@ from typing import Any
 from acp import PROTOCOL_VERSION, RequestError
 from acp.connection import Connection
 
+from codefleet.coders import own_server
 from codefleet.coders.acp import failures
 from codefleet.coders.acp.requests import Requests
 from codefleet.coders.acp.wish import Wish
@@ -28,10 +29,13 @@ class Refused(Exception):
 class Session:
     """The agent's side of the conversation, as calls."""
 
-    def __init__(self, connection: Connection, requests: Requests, worktree: str) -> None:
+    def __init__(
+        self, connection: Connection, requests: Requests, worktree: str, server: Sequence[str] = ()
+    ) -> None:
+        """`server` is the call of an MCP server whose tools the agent shall have, if any."""
         self._ask, self._tell = connection.send_request, connection.send_notification
         self._requests = requests
-        self._where = {"cwd": worktree, "mcpServers": []}
+        self._where = {"cwd": worktree, "mcpServers": _servers(server)}
         self.id = ""
         self.model: str | None = None
 
@@ -111,6 +115,12 @@ class Session:
         except RequestError as error:
             why = f"the agent refuses the {what} {wanted}: {error}"
             raise Refused(why, "coder_missing") from None
+
+
+def _servers(call: Sequence[str]) -> list[Fields]:
+    if not call:
+        return []
+    return [{"name": own_server.NAME, "command": call[0], "args": list(call[1:]), "env": []}]
 
 
 def _way_back(agent: Fields) -> str | None:

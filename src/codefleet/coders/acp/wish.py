@@ -8,6 +8,7 @@ class Wish(NamedTuple):
     """What the user wants; nothing means that the agent's own choice is fine.
 
     `judged` are globs of the tools that the fleet wants to be asked about. Others are free.
+    `server` is the call of an MCP server whose tools the agent shall have.
     """
 
     mode: str | None = None
@@ -15,3 +16,4 @@ class Wish(NamedTuple):
     auth: str | None = None
     resume: str | None = None
     judged: Sequence[str] = ()
+    server: Sequence[str] = ()

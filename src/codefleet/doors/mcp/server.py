@@ -32,13 +32,17 @@ INSTRUCTIONS = """\
 Command a fleet of coding agents, each in its own git worktree. create_worker for one job,
 create_workflow for stages that hand results on, create_task for a backlog with needs. All return at
 once; `wait` waits, bounded. Agents outlive this session. What needs a human is in list_inbox."""
+FOR_AN_AGENT = """\
+You are an agent of a fleet, at work in one run. ask_human when only a human can decide: it waits
+for the answer. report_progress now and then; note_knowledge and checkpoint_create for whoever goes
+on after you; create_task for work that others can do; read_results of what you build on."""
 
 
 class Door(MCPServer[None]):
     """Refuses in the core's words, and describes its tools briefly."""
 
-    def __init__(self, house: House, version: str) -> None:
-        super().__init__("codefleet", instructions=INSTRUCTIONS, version=version, log_level="ERROR")
+    def __init__(self, house: House, version: str, instructions: str = INSTRUCTIONS) -> None:
+        super().__init__("codefleet", instructions=instructions, version=version, log_level="ERROR")
         self._house = house
 
     async def call_tool(
@@ -92,8 +96,9 @@ class Door(MCPServer[None]):
 
 def assemble(house: House, toolsets: Sequence[str], version: str) -> Door:
     """A server with the tools of these toolsets, and with resources and prompts."""
-    door = Door(house, version)
-    for name in chosen(toolsets):
+    names = chosen(toolsets)
+    door = Door(house, version, FOR_AN_AGENT if tuple(names) == ("agent",) else INSTRUCTIONS)
+    for name in names:
         tools = TOOLSETS[name](house)
         for each in tools.READS:
             door.add_tool(getattr(tools, each), annotations=ToolAnnotations(read_only_hint=True))
