@@ -15,5 +15,6 @@ OLD_NAMES: dict[str, tuple[str, ...]] = {
     "FLEET_STALE_TIMEOUT": ("stuck_s",),
     "FLEET_STALE_MAX_RESTARTS": ("restarts",),
 }
-"""`FLEET_ALLOWED_REPOS` is our own name too. A limit on retries after rate limits is not needed:
-waiting for one costs no attempt."""
+"""`FLEET_ALLOWED_REPOS` is our own name too. Two have no effect: `FLEET_RATE_LIMIT_MAX_RETRIES`,
+since waiting for a limit costs no attempt, and `FLEET_HEARTBEAT_INTERVAL`, since a runner shows
+life three times in each `lease_s`."""

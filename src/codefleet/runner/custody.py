@@ -58,7 +58,7 @@ class Kept(NamedTuple):
     async def ended(self) -> Exit:
         """Wait until the agent and all it started are gone."""
         await self.keeper.ended()
-        record = _record(self.folder / "exit.json")
+        record = read_record(self.folder / "exit.json")
         if record is None:
             return Exit(lost=True)
         return Exit(**{name: record[name] for name in Exit._fields if name in record})
@@ -263,13 +263,14 @@ async def _left(pid: int) -> None:
 
 
 def _recorded(folder: Path) -> Kept | None:
-    record = _record(folder / "keeper.json")
+    record = read_record(folder / "keeper.json")
     if record is None:
         return None
     return Kept(folder, Process(**record["keeper"]), Process(**record["agent"]))
 
 
-def _record(path: Path) -> dict[str, Any] | None:
+def read_record(path: Path) -> dict[str, Any] | None:
+    """A JSON object that a keeper wrote; None when there is none."""
     try:
         record = json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -42,6 +42,11 @@ async def test_a_worker_returns_at_once_and_its_result_is_what_git_has(
         assert found["status_label"] == "[OK]"
         assert found["tags"] == ["polite"]
         assert found["metadata"] == {"ticket": 7}
+        assert found["exit_code"] == 0
+        assert found["pid"] > 1
+        assert found["started_at"] <= found["last_activity_at"] <= found["last_heartbeat_at"]
+        assert found["heartbeat_age"]
+        assert found["last_output_age"]
         assert found["result"]["summary"] == "It greets"
         assert found["result"]["files_changed"] == ["hello.txt"]
         assert "finished" in found["stdout_tail"]

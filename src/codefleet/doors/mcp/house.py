@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.model import Repo, Run, Task, TaskId
@@ -12,6 +12,7 @@ from codefleet.runner import background
 from codefleet.runner.desk import Desk
 from codefleet.runner.repository import known_repo
 
+T = TypeVar("T")
 View = dict[str, Any]
 """A JSON object, as a tool returns it."""
 
@@ -71,7 +72,7 @@ class Toolset:
         self.house, self.fleet = house, house.fleet
 
 
-def page(items: list[View], limit: int, cursor: str | None) -> tuple[list[View], str | None]:
+def page(items: list[T], limit: int, cursor: str | None) -> tuple[list[T], str | None]:
     """The items of one page, and where the next one begins, if there is one."""
     start = position(cursor)
     more = len(items) > start + limit

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from codefleet.domain.handover import StageResult
 from codefleet.domain.model import Evidence, Reason, Run, State, Task
 from codefleet.domain.views import WorkflowStatus
 from codefleet.runner.places import Places
+from codefleet.runner.traces import Traces, traces
 
 View = dict[str, Any]
 STATUS = {
@@ -45,7 +46,15 @@ def states(statuses: Sequence[str]) -> list[State]:
     return [state for state, word in STATUS.items() if word in plain]
 
 
-def worker(task: Task, run: Run | None, now: datetime, places: Places) -> View:
+class Eye(NamedTuple):
+    """From where one looks: at which moment, into which home, and how long leases are there."""
+
+    now: datetime
+    places: Places
+    lease: timedelta
+
+
+def worker(task: Task, run: Run | None, eye: Eye) -> View:
     """A task and its last run as one worker."""
     return {
         "worker_id": task.id,
@@ -63,8 +72,8 @@ def worker(task: Task, run: Run | None, now: datetime, places: Places) -> View:
         "error_message": task.note if task.state in (State.FAILED, State.CANCELLED) else None,
         "heartbeat_message": None if task.state.is_final else task.note or None,
         "created_at": task.created_at.timestamp(),
-        **_attempt(run, places),
-        **_display(task, run, now),
+        **_attempt(run, eye),
+        **_display(task, run, eye.now),
     }
 
 
@@ -144,8 +153,8 @@ def lasted(span: Any) -> str:
     return f"{minutes}m {seconds}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60}m"
 
 
-def _attempt(run: Run | None, places: Places) -> View:
-    folder = places.run(run) if run else None
+def _attempt(run: Run | None, eye: Eye) -> View:
+    folder = eye.places.run(run) if run else None
     return {
         "run_id": run.id if run else None,
         "agent": run.agent if run else None,
@@ -158,6 +167,21 @@ def _attempt(run: Run | None, places: Places) -> View:
         "started_at": run.started_at.timestamp() if run else None,
         "ended_at": run.ended_at.timestamp() if run and run.ended_at else None,
         "cost_usd": run.usage.cost_usd if run else 0.0,
+        **_pulse(run, traces(folder) if folder else Traces(), eye),
+    }
+
+
+def _pulse(run: Run | None, left: Traces, eye: Eye) -> View:
+    """Signs of life: of its runner, which renews the lease, and of the agent, which prints."""
+    beat = (run.ended_at or run.lease_until - eye.lease) if run else None
+    said = datetime.fromtimestamp(left.last_output, UTC) if left.last_output else None
+    return {
+        "pid": left.pid,
+        "exit_code": left.exit_code,
+        "last_heartbeat_at": beat.timestamp() if beat else None,
+        "last_activity_at": left.last_output,
+        "heartbeat_age": lasted(eye.now - beat) if beat else None,
+        "last_output_age": lasted(eye.now - said) if said else None,
     }
 
 

@@ -126,10 +126,9 @@ class Workers(Toolset):
             for task in await self.fleet.list(query)
             if not statuses or views.status(task) in statuses
         ]
-        runs = await self.house.last_runs(fits)
-        now, places = await self.fleet.store.now(), self.house.desk.places
-        every = [views.worker(task, runs.get(task.id), now, places) for task in fits]
-        workers, more = page(every, limit, cursor)
+        shown, more = page(fits, limit, cursor)
+        runs, eye = await self.house.last_runs(shown), await self._eye()
+        workers = [views.worker(task, runs.get(task.id), eye) for task in shown]
         return {
             "workers": workers,
             "count": len(workers),
@@ -175,9 +174,11 @@ class Workers(Toolset):
 
     async def _view(self, task: Task) -> View:
         run = (await self.house.last_runs([task])).get(task.id)
-        now = await self.fleet.store.now()
-        seen = views.worker(task, run, now, self.house.desk.places)
+        seen = views.worker(task, run, await self._eye())
         return {**seen, "repo_path": (await self.fleet.repo(task.repo)).path}
+
+    async def _eye(self) -> views.Eye:
+        return views.Eye(await self.fleet.store.now(), self.house.desk.places, self.fleet.lease)
 
 
 def _ability(name: str) -> View:
