@@ -331,6 +331,28 @@ async def test_a_failure_cancels_what_can_no_longer_succeed_and_leaves_the_rest(
     assert len(await fleet.runs_of(stands.tasks[3].id)) == 1
 
 
+async def test_a_stage_that_is_tried_again_brings_back_what_it_took_along(
+    fleet: Fleet, crew: Crew
+) -> None:
+    flow = await start(
+        fleet,
+        stage("bad", "crash", "on attempt 2", "write a.txt a"),
+        stage("worse", "crash", "on attempt 2", "write b.txt b"),
+        stage("after", "write c.txt c", needs=["bad"]),
+        stage("join", "write d.txt d", needs=["after", "worse"]),
+    )
+    await crew.work(attempts=1)
+    tasks = (await fleet.workflow(flow)).tasks
+    await fleet.retry(tasks[0].id)
+    pending, failed, gone = State.PENDING, State.FAILED, State.CANCELLED
+    assert states(await fleet.workflow(flow)) == [pending, failed, pending, gone]
+    await crew.work(attempts=1)
+    await fleet.retry(tasks[1].id)
+    await crew.work(attempts=1)
+    assert (await fleet.workflow(flow)).state is State.COMPLETED
+    assert len(await fleet.store.runs(tasks=[task.id for task in tasks])) == 6
+
+
 async def test_a_cancelled_workflow_stops_everywhere_and_keeps_its_work(
     fleet: Fleet, repo: SampleRepo, crew: Crew
 ) -> None:

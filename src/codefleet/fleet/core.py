@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from codefleet.config import Config
-from codefleet.domain import graph
+from codefleet.domain import fallout
 from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Attempts, Verb, move
@@ -77,17 +77,13 @@ class Core:
         """What a stage that ended badly takes with it: all that needs it can never start."""
         if task.stage is None or task.state not in (State.FAILED, State.CANCELLED):
             return Write()
-        (flow,) = await self.store.workflows(ids=[task.stage.workflow])
-        stages = await self.store.tasks(TaskQuery(ids=flow.tasks))
-        doomed = set(graph.held_up_by(task.id, {each.id: each.needs for each in stages}))
-        waiting = [each for each in stages if each.id in doomed and each.state is State.PENDING]
-        why = f"{task.stage.name} {task.state}"
+        doomed, why = fallout.doomed(task, await self._stages(task)), fallout.note(task)
         return Write(
             tasks=[
                 move(each, Verb.CANCEL, fence=each.fence + 1, updated_at=now, note=why)
-                for each in waiting
+                for each in doomed
             ],
-            events=[event("task.cancelled", now, why, task=each) for each in waiting],
+            events=[event("task.cancelled", now, why, task=each) for each in doomed],
         )
 
     async def withdrawn(self, tasks: Sequence[Task], now: datetime) -> Sequence[Question]:
@@ -95,6 +91,13 @@ class Core:
         ids = {task.id for task in tasks if task.state is State.CANCELLED}
         asked = await self.store.questions(open_only=True) if ids else ()
         return [q.evolve(answered_at=now, version=q.version + 1) for q in asked if q.task in ids]
+
+    async def _stages(self, task: Task) -> Sequence[Task]:
+        """All tasks of the workflow that this one is a stage of."""
+        if task.stage is None:
+            return ()
+        (flow,) = await self.store.workflows(ids=[task.stage.workflow])
+        return await self.store.tasks(TaskQuery(ids=flow.tasks))
 
     async def change(self, ref: str, step: Callable[[Task], Awaitable[Write]]) -> Task:
         """Read a task, work out the step, write it; once more when somebody else was first."""

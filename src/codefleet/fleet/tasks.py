@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from codefleet.domain import command, graph, scheduling, scope
+from codefleet.domain import command, fallout, graph, scheduling, scope
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
@@ -122,14 +122,18 @@ class Tasks(Agents, Accounts, Costs):
         return await self.change(ref, step)
 
     async def retry(self, ref: str) -> Task:
-        """Put a failed or cancelled task back into the queue with fresh attempts."""
+        """Put a failed or cancelled task back into the queue with fresh attempts.
+
+        With a stage come those that were cancelled because of it and can start after all.
+        """
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
-            again = move(
-                task, Verb.RETRY, attempts=0, not_before=None, updated_at=now, paused=False
+            again = [task, *fallout.revived(task, await self._stages(task))]
+            return Write(
+                tasks=[retried(each, now) for each in again],
+                events=[event("task.retried", now, task=each) for each in again],
             )
-            return Write(tasks=[again], events=[event("task.retried", now, task=task)])
 
         return await self.change(ref, step)
 
@@ -265,6 +269,13 @@ class Tasks(Agents, Accounts, Costs):
             return Write(tasks=[held], events=[event(f"task.{past}", now, task=task)])
 
         return await self.change(ref, step)
+
+
+def retried(task: Task, now: datetime) -> Task:
+    """The task as it is when it is tried again: with all its attempts before it."""
+    fresh = {"attempts": 0, "not_before": None, "paused": False, "updated_at": now}
+    why = task.note if task.state is State.FAILED else ""  # its agent should know what went wrong
+    return move(task, Verb.RETRY, **fresh, note=why)
 
 
 def new_id() -> TaskId:

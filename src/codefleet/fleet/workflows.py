@@ -12,7 +12,7 @@ from codefleet.domain.model import Event, Run, State, Task, TaskId, Workflow
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.workflow import Plan
 from codefleet.fleet.core import TRIES
-from codefleet.fleet.tasks import Tasks, new_id
+from codefleet.fleet.tasks import Tasks, new_id, retried
 from codefleet.ports import TaskQuery, Write
 
 Step = Callable[[Task, datetime], tuple[Task, Event] | None]
@@ -144,5 +144,4 @@ def _cancelled(task: Task, now: datetime) -> tuple[Task, Event] | None:
 def _retried(task: Task, now: datetime) -> tuple[Task, Event] | None:
     if task.state not in (State.FAILED, State.CANCELLED):
         return None
-    again = move(task, Verb.RETRY, attempts=0, not_before=None, updated_at=now, paused=False)
-    return again, event("task.retried", now, task=task)
+    return retried(task, now), event("task.retried", now, task=task)

@@ -1,0 +1,43 @@
+"""What a stage that ended badly takes with it in its workflow, and what comes back when it does."""
+
+from collections.abc import Sequence
+
+from codefleet.domain import graph
+from codefleet.domain.model import State, Task
+
+BAD = (State.FAILED, State.CANCELLED)
+
+
+def note(bad: Task) -> str:
+    """What stands in the note of the stages that `bad` takes with it."""
+    return _note(bad, bad.state)
+
+
+def doomed(bad: Task, stages: Sequence[Task]) -> Sequence[Task]:
+    """The waiting stages that can never start, because they need `bad`, directly or not."""
+    below = set(graph.held_up_by(bad.id, {each.id: each.needs for each in stages}))
+    return [each for each in stages if each.id in below and each.state is State.PENDING]
+
+
+def revived(again: Task, stages: Sequence[Task]) -> Sequence[Task]:
+    """The stages that were taken along and can start after all, once `again` is tried again.
+
+    A stage that a human cancelled is none of them, nor is one that needs another bad one.
+    """
+    known = {str(each.id): each for each in stages}
+    needs = {name: [need for need in each.needs if need in known] for name, each in known.items()}
+    reasons = {_note(each, state) for each in stages for state in BAD}
+    below = set(graph.held_up_by(again.id, needs))
+    hopeful = {name for name, each in known.items() if each.state not in BAD} | {str(again.id)}
+    found = []
+    for name in graph.order(needs):
+        each = known[name]
+        was_taken = each.state is State.CANCELLED and each.note in reasons
+        if name in below and was_taken and hopeful.issuperset(needs[name]):
+            hopeful.add(name)
+            found.append(each)
+    return found
+
+
+def _note(stage: Task, state: State) -> str:
+    return f"{stage.stage.name if stage.stage else stage.title} {state}"

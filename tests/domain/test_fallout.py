@@ -1,0 +1,46 @@
+"""Stages that a bad one takes along, and that come back with it."""
+
+from codefleet.domain import fallout
+from codefleet.domain.model import Stage, State, Task
+from tests.domain.samples import a_task
+
+P, F, X, C = State.PENDING, State.FAILED, State.CANCELLED, State.COMPLETED
+
+
+def a_stage(name: str, state: State, *needs: str, note: str = "") -> Task:
+    stage = Stage(workflow="w", name=name, number=0)
+    return a_task(name, stage=stage, state=state, needs=needs, note=note)
+
+
+def names(tasks: object) -> list[str]:
+    return [task.id for task in tasks]  # type: ignore[attr-defined]
+
+
+def test_only_what_waits_for_the_bad_one_is_doomed() -> None:
+    bad = a_stage("bad", F)
+    stages = [bad, a_stage("b", P, "bad"), a_stage("c", P, "b"), a_stage("d", P), a_stage("e", C)]
+    assert names(fallout.doomed(bad, stages)) == ["b", "c"]
+    assert fallout.note(bad) == "bad failed"
+
+
+def test_what_was_taken_along_comes_back_through_the_whole_chain() -> None:
+    bad, why = a_stage("bad", F), "bad failed"
+    stages = [a_stage("c", X, "b", note=why), a_stage("b", X, "bad", note=why), bad]
+    assert names(fallout.revived(bad, stages)) == ["b", "c"]
+
+
+def test_what_a_human_cancelled_stays_cancelled() -> None:
+    bad = a_stage("bad", F)
+    assert fallout.revived(bad, [bad, a_stage("b", X, "bad")]) == []
+
+
+def test_what_needs_another_bad_one_stays_until_that_is_tried_again_too() -> None:
+    bad, worse = a_stage("bad", F), a_stage("worse", F)
+    join = a_stage("join", X, "bad", "worse", note="worse failed")
+    assert fallout.revived(bad, [bad, worse, join]) == []
+    assert names(fallout.revived(bad, [bad, a_stage("worse", P), join])) == ["join"]
+
+
+def test_what_stands_apart_is_left_alone() -> None:
+    bad, other = a_stage("bad", F), a_stage("other", F)
+    assert fallout.revived(bad, [bad, other, a_stage("b", X, "other", note="other failed")]) == []
