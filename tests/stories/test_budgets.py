@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Draft, Event, Outcome, Reason, State, Task, Usage
+from codefleet.domain import workflow
+from codefleet.domain.model import Budget, Draft, Event, Outcome, Reason, State, Task, Usage
+from codefleet.doors.cli import stages
 from codefleet.doors.cli.status import draw
 from codefleet.fleet import Fleet
 from codefleet.runner.repository import register
@@ -278,3 +280,34 @@ async def test_a_program_without_a_model_is_not_billed(fleet: Fleet, crew: Crew)
     await fleet.add([Draft(title="A mere script", coder="command")])
     await crew.work()
     assert await ledger(fleet) == []
+
+
+async def test_a_workflow_that_costs_too_much_starts_no_more_stages_until_its_budget_is_raised(
+    fleet: Fleet, crew: Crew
+) -> None:
+    said = [
+        {"name": "a", "prompt": script("write a.txt a", "usage cost=0.5")},
+        {"name": "b", "prompt": script("write b.txt b", "usage cost=0.4"), "needs": ["a"]},
+        {"name": "c", "prompt": script("write c.txt c", "usage cost=0.3"), "needs": ["b"]},
+        {"name": "d", "prompt": script("write d.txt d", "usage cost=0.3"), "needs": ["c"]},
+    ]
+    plan = workflow.parse({"name": "w", "budget": {"usd": 1.0}, "stages": said})
+    flow = await fleet.start(plan)
+    await crew.work()
+    stands = await fleet.workflow(flow.id)
+    first, second, third, last = stands.tasks
+    assert (first.state, second.state, last.state) == (*[State.COMPLETED] * 2, State.FAILED)
+    assert third.state is State.COMPLETED
+    over = f"the workflow {flow.id} cost 1.20 USD of 1.00 USD allowed"
+    assert (last.reason, last.note) == (Reason.BUDGET, over)
+    assert await warnings(fleet) == [
+        f"the workflow {flow.id} has cost 0.90 USD, 90 % of 1.00 USD allowed"
+    ]
+    line = f"the workflow {flow.id} has cost 1.20 USD, 120 % of 1.00 USD allowed"
+    assert stages.summary(stands).endswith(line)
+    await fleet.retry_workflow(flow.id, Budget(usd=2.0))
+    await crew.work()
+    done = await fleet.workflow(flow.id)
+    assert done.state is State.COMPLETED
+    assert done.limit
+    assert done.limit.spent.cost_usd == pytest.approx(1.5)

@@ -453,13 +453,17 @@ class Rest(Noun):
 
 
 class Workflow(Noun):
-    """A description that became tasks. How it stands is derived from them."""
+    """A description that became tasks. How it stands is derived from them.
+
+    The `budget` is for all of its runs together.
+    """
 
     id: str
     name: str
     prompt: str
     repo: str
     tasks: tuple[TaskId, ...]
+    budget: Budget | None = None
     created_at: Instant
     version: int = 0
 

@@ -77,12 +77,16 @@ class Spent(Noun):
 
 
 class WorkflowStatus(Noun):
-    """A workflow as it stands: its tasks in the order of its stages, and the last run of each."""
+    """A workflow as it stands: its tasks in the order of its stages, and the last run of each.
+
+    The `limit` has what all runs have cost together, if the workflow has a budget.
+    """
 
     workflow: Workflow
     state: State
     tasks: tuple[Task, ...]
     runs: tuple[Run, ...]
+    limit: Limit | None = None
 
 
 class Status(Noun):

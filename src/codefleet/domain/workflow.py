@@ -78,6 +78,7 @@ class Plan(Noun):
     name: str = Field(default="workflow", min_length=1, max_length=200)
     prompt: str = ""
     base: str | None = None
+    budget: Budget | None = None
     stages: tuple[StagePlan, ...] = Field(min_length=1, max_length=1000)
 
     @property

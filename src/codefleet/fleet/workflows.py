@@ -1,6 +1,6 @@
 """Workflows: start, look at, cancel, retry, collect. How one stands is derived from its tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from codefleet.domain import handover, workflow
@@ -8,8 +8,8 @@ from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.handover import Collected
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Event, Run, State, Task, TaskId, Workflow
-from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.model import Budget, Event, Run, State, Task, TaskId, Usage, Workflow
+from codefleet.domain.views import Limit, WorkflowStatus
 from codefleet.domain.workflow import Plan
 from codefleet.fleet.core import TRIES
 from codefleet.fleet.tasks import Tasks, new_id, retried
@@ -36,6 +36,7 @@ class Workflows(Tasks):
                     prompt=plan.prompt,
                     repo=first.repo,
                     tasks=tuple(task.id for task in tasks),
+                    budget=plan.budget,
                     created_at=first.created_at,
                 )
             )
@@ -56,9 +57,19 @@ class Workflows(Tasks):
         """Stop every stage that has not ended; what they made so far is archived, not lost."""
         return await self._together(ref, _cancelled)
 
-    async def retry_workflow(self, ref: str) -> WorkflowStatus:
-        """Put failed and cancelled stages back into the queue; completed ones stay as they are."""
-        return await self._together(ref, _retried)
+    async def retry_workflow(self, ref: str, budget: Budget | None = None) -> WorkflowStatus:
+        """Put failed and cancelled stages back into the queue; completed ones stay as they are.
+
+        With a `budget`, that is what the whole may cost from now on.
+        """
+        return await self._together(ref, _retried, budget)
+
+    async def workflow_limit(self, task: Task) -> Limit | None:
+        """What the workflow of this stage may cost, and what all its runs have cost so far."""
+        if task.stage is None:
+            return None
+        (flow,) = await self.store.workflows(ids=[task.stage.workflow])
+        return _limit(flow, await self.store.runs(tasks=flow.tasks) if flow.budget else ())
 
     async def collect_workflow(self, ref: str, *, every: bool = False) -> Collected:
         """What came of the stages that nobody needs, or of `every` stage; so far, if it goes on."""
@@ -82,7 +93,7 @@ class Workflows(Tasks):
                 )
         return stands
 
-    async def _together(self, ref: str, step: Step) -> WorkflowStatus:
+    async def _together(self, ref: str, step: Step, budget: Budget | None = None) -> WorkflowStatus:
         """Change all stages that `step` changes at once; again when somebody else was first."""
         for _ in range(TRIES):
             flow, now = await self._flow(ref), await self.store.now()
@@ -90,11 +101,14 @@ class Workflows(Tasks):
             changed = [each for each in steps if each]
             tasks, events = [task for task, _ in changed], [told for _, told in changed]
             closed = await self.withdrawn(tasks, now)
+            flows = [flow.evolve(budget=budget, version=flow.version + 1)] if budget else []
+            written = Write(tasks=tasks, questions=closed, workflows=flows, events=events)
             try:
-                if changed:
-                    await self.store.write(Write(tasks=tasks, questions=closed, events=events))
+                if changed or flows:
+                    await self.store.write(written)
             except Stale:
                 continue
+            flow = flows[0] if flows else flow
             return (await self._stand([flow]))[0]
         raise Stale(f"{ref} changes too fast to be changed", hint="try again")
 
@@ -119,19 +133,29 @@ class Workflows(Tasks):
         if not flows:
             return ()
         tasks = {task.id: task for task in await self._tasks(flows)}
-        runs: dict[TaskId, Run] = {}
+        runs: dict[TaskId, list[Run]] = {}
         for run in await self.store.runs(tasks=list(tasks)):
-            runs[run.task] = run
+            runs.setdefault(run.task, []).append(run)
         return [_status(flow, [tasks[each] for each in flow.tasks], runs) for flow in flows]
 
 
-def _status(flow: Workflow, tasks: Sequence[Task], runs: dict[TaskId, Run]) -> WorkflowStatus:
+def _status(
+    flow: Workflow, tasks: Sequence[Task], runs: Mapping[TaskId, Sequence[Run]]
+) -> WorkflowStatus:
     return WorkflowStatus(
         workflow=flow,
         state=workflow.state([task.state for task in tasks]),
         tasks=tuple(tasks),
-        runs=tuple(runs[task.id] for task in tasks if task.id in runs),
+        runs=tuple(runs[task.id][-1] for task in tasks if task.id in runs),
+        limit=_limit(flow, [run for task in flow.tasks for run in runs.get(task, ())]),
     )
+
+
+def _limit(flow: Workflow, runs: Iterable[Run]) -> Limit | None:
+    if flow.budget is None:
+        return None
+    spent = sum((run.usage for run in runs), start=Usage())
+    return Limit(name=f"the workflow {flow.id}", budget=flow.budget, spent=spent)
 
 
 def _cancelled(task: Task, now: datetime) -> tuple[Task, Event] | None:

@@ -1,4 +1,4 @@
-"""What one run may still cost: its own limit, its task's, and those of the day."""
+"""What one run may still cost: its own limit, its task's, its workflow's, and those of the day."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,12 @@ from codefleet.domain import budget
 from codefleet.domain.budget import Standing
 from codefleet.domain.model import Budget, Event, Task, Usage
 from codefleet.domain.views import Limit
-from codefleet.fleet.costs import warning
+from codefleet.fleet.costs import LATEST, warning
 from codefleet.runner.hold import Hold
 from codefleet.runner.verdict import Cause, Stop
+
+OWN = ("the run", "the task")
+"""The limits that nobody but this task has a part in."""
 
 
 class Allowance:
@@ -27,16 +30,16 @@ class Allowance:
             for limit in await self.hold.fleet.day_limits()
             if limit.repo in (None, self.task.repo)
         ]
-        judged = budget.judge([*self._own(), *for_the_day])
+        judged = budget.judge([*await self._whole(), *for_the_day])
         if judged.standing is Standing.OVER:
             return Stop(Cause.DAY if judged.until_tomorrow else Cause.BUDGET, judged.text)
         await self.warn()
         return None
 
     async def warn(self) -> None:
-        """Tell, once, of each limit of this run and its task that is nearly spent."""
+        """Tell, once, of each limit of this run, task and workflow that is nearly spent."""
         now = await self.hold.fleet.store.now()
-        for limit in self._own():
+        for limit in await self._whole():
             judged = budget.judge([limit])
             if judged.standing is Standing.NEAR and limit.name not in self._warned:
                 self._warned.add(limit.name)
@@ -49,18 +52,28 @@ class Allowance:
         judged = budget.judge(self._own())
         return judged.text if judged.standing is Standing.OVER else ""
 
+    async def _whole(self) -> Sequence[Limit]:
+        """Every limit but those of the day."""
+        of_the_workflow = await self.hold.fleet.workflow_limit(self.task)
+        return (*self._own(), *([of_the_workflow] if of_the_workflow else ()))
+
     def _own(self) -> Sequence[Limit]:
         used = self.hold.run.usage
         of_the_task = self.task.budget or Budget()
         return (
-            Limit(name="the run", budget=self._of_the_run, spent=used),
-            Limit(name="the task", budget=of_the_task, spent=self.earlier + used),
+            Limit(name=OWN[0], budget=self._of_the_run, spent=used),
+            Limit(name=OWN[1], budget=of_the_task, spent=self.earlier + used),
         )
 
     async def _was_told(self, news: Event) -> bool:
-        """By an earlier runner of this run or, of the task's limit, in an earlier run."""
-        told = await self.hold.fleet.store.events(task=self.task.id, kinds=[news.kind])
-        of_the_run = news.data["limit"] == "the run"
+        """By an earlier runner of this run or, of a wider limit, in another run."""
+        told = await self.hold.fleet.store.events(
+            task=self.task.id if news.data["limit"] in OWN else None,
+            kinds=[news.kind],
+            limit=LATEST,
+            newest=True,
+        )
+        of_the_run = news.data["limit"] == OWN[0]
         return any(
             old.data == news.data and (old.run == news.run or not of_the_run) for old in told
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from codefleet.domain import graph, handover
+from codefleet.domain.budget import told
 from codefleet.domain.handover import StageResult
 from codefleet.domain.model import Run, State, Task
 from codefleet.domain.views import WorkflowStatus
@@ -44,12 +45,13 @@ def progress(stands: WorkflowStatus, room: int | None = None, lines: int = 10_00
 
 
 def summary(stands: WorkflowStatus) -> str:
-    """One line about the whole."""
+    """One line about the whole, and one about its budget if it has one."""
     done = sum(task.state is State.COMPLETED for task in stands.tasks)
     flow = stands.workflow
     took = duration((_end(stands) - flow.created_at).total_seconds())
     counted = f"{done}/{len(stands.tasks)} stages done"
-    return f"{flow.id}  {clean(flow.name)}: {show.state(stands.state)}, {counted}, {took}"
+    whole = f"{flow.id}  {clean(flow.name)}: {show.state(stands.state)}, {counted}, {took}"
+    return f"{whole}\n{told(stands.limit)}" if stands.limit else whole
 
 
 def levels(needs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.domain.model import State, Workflow
+from codefleet.domain.model import Budget, State, Workflow
 from codefleet.domain.views import WorkflowStatus
 from codefleet.doors.cli import show, stages
 from codefleet.doors.cli.call import call, json_option, say
 from codefleet.doors.cli.home import tell_each
+from codefleet.doors.cli.kinds import amount, whole_number
 from codefleet.doors.cli.plans import Change, change, read_plan
 from codefleet.doors.cli.text import brief, clean, clean_lines, count, table
 
@@ -118,10 +119,13 @@ def cancel(flow: str, as_json: bool) -> None:
 
 @workflow.command()
 @flow_argument
+@click.option("--budget", type=amount, metavar="USD", help="What the whole may cost from now on.")
+@click.option("--budget-tokens", type=whole_number, metavar="N", help="The same in tokens.")
 @json_option
-def retry(flow: str, as_json: bool) -> None:
+def retry(flow: str, budget: float | None, budget_tokens: int | None, as_json: bool) -> None:
     """Put failed and cancelled stages back into the queue."""
-    _tell(call(lambda fleet: fleet.retry_workflow(flow)), as_json)
+    more = Budget(usd=budget, tokens=budget_tokens) if budget or budget_tokens else None
+    _tell(call(lambda fleet: fleet.retry_workflow(flow, more)), as_json)
 
 
 @workflow.command()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from codefleet.domain.budget import told
 from codefleet.domain.handover import StageResult
 from codefleet.domain.model import Evidence, Reason, Run, State, Task
 from codefleet.domain.views import WorkflowStatus
@@ -126,6 +127,7 @@ def workflow(stands: WorkflowStatus, now: datetime) -> View:
         "created_at": stands.workflow.created_at.timestamp(),
         "completed_at": ended.timestamp() if is_over else None,
         "error_message": _trouble(stands),
+        "budget": told(stands.limit) if stands.limit else None,
         "elapsed": elapsed,
         "progress": progress,
         "summary_line": f"{stands.workflow.name}: {progress}, {elapsed}",

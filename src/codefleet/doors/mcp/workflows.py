@@ -25,6 +25,7 @@ class Workflows(Toolset):
         stages: list[dict[str, Any]],
         base_ref: str = "HEAD",
         timeout_seconds: float | None = None,
+        budget: dict[str, Any] | None = None,
     ) -> View:
         """Start a graph of stages; returns at once. Look with get_workflow_status, or `wait`.
 
@@ -32,6 +33,7 @@ class Workflows(Toolset):
         it), worktree_strategy ("new", or "inherit": begin with the work of those stages), model,
         timeout_seconds, reasoning_effort, extra_args, checks (commands), when, on_failure (fail |
         continue | retry N), gate (a question to a human instead of an agent).
+        `budget` {usd, tokens} is for all of it together.
         Templates know {task_prompt} and {stage_N_summary|files|next_steps|status|result}.
         Write, review, refine: [{"name":"write","executor":"codex","prompt_template":
         "{task_prompt}"},{"name":"review","executor":"claude","prompt_template":"Review:
@@ -41,6 +43,7 @@ class Workflows(Toolset):
             "name": name,
             "task_prompt": task_prompt,
             "base_ref": None if base_ref == "HEAD" else base_ref,
+            "budget": budget,
             "stages": [_timed(stage, timeout_seconds) for stage in stages],
         }
         plan = workflow.parse(said)
