@@ -27,6 +27,11 @@ def ranked(query: str, tasks: Iterable[Task], limit: int) -> list[tuple[float, T
     return near[:limit]
 
 
+def telling(query: str, most: int = 3) -> list[str]:
+    """The words of a query that tell most: the longest ones, since they are the rarest."""
+    return sorted(_words(query), key=lambda word: (-len(word), word))[:most]
+
+
 def _near(words: frozenset[str], letters: frozenset[str], task: Task) -> float:
     """How much of the query a task has: most in its title, less in the rest."""
     title, rest = task.title, task.prompt[:READ]

@@ -12,7 +12,7 @@ from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Draft, Run, State, Task, TaskId, Workflow
 from codefleet.domain.scheduling import Hold
-from codefleet.domain.similarity import ranked, similar
+from codefleet.domain.similarity import ranked, similar, telling
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
@@ -180,9 +180,14 @@ class Tasks(Agents, Accounts, Costs):
         return similar(title, unfinished)
 
     async def search(self, query: str, limit: int = 5) -> Sequence[tuple[float, Task]]:
-        """The tasks, finished ones too, that say most nearly this; each with how near, 0 to 1."""
-        newest = await self.store.tasks(TaskQuery(limit=SEARCHED, newest_first=True))
-        return ranked(query, newest, limit)
+        """The tasks, finished ones too, that say most nearly this; each with how near, 0 to 1.
+
+        All tasks are looked through for its words, and the newest also for words spelt alike.
+        """
+        newest = TaskQuery(limit=SEARCHED, newest_first=True)
+        asked = [newest, *(newest._replace(text=word) for word in telling(query))]
+        found = {task.id: task for each in asked for task in await self.store.tasks(each)}
+        return ranked(query, found.values(), limit)
 
     async def needs_of(self, task: Task) -> Sequence[Task]:
         """What a task needs, with the state each is in."""
