@@ -58,12 +58,13 @@ def test_model_session_and_options_are_passed_on() -> None:
     assert start.env == {"CODEX_HOME": "/accounts/b"}
 
 
-def test_it_waits_for_the_tools_of_its_run_to_be_there() -> None:
+def test_it_waits_for_the_tools_of_its_run_and_may_use_them() -> None:
     start = coder.start(assignment(HOME, tools=("/bin/fleet", "mcp", 'a "b"')))
     ours = [word for word in start.argv if "mcp_servers" in word]
     assert ours[0] == '--config=mcp_servers.fleet.command="/bin/fleet"'
     assert ours[1] == '--config=mcp_servers.fleet.args=["mcp", "a \\"b\\""]'
     assert "--config=mcp_servers.fleet.required=true" in ours
+    assert '--config=mcp_servers.fleet.default_tools_approval_mode="approve"' in ours
 
 
 def test_a_sandbox_that_there_is_not_is_refused() -> None:

@@ -134,6 +134,7 @@ def _servers(tools: Sequence[str]) -> list[str]:
         "args": list(tools[1:]),
         "startup_timeout_sec": own_server.STARTS_WITHIN_S,
         "tool_timeout_sec": own_server.ANSWERS_WITHIN_S,
+        "default_tools_approval_mode": "approve",  # with nobody to ask, it would refuse them
         "required": True,  # else its first request to the model goes out before the tools are there
     }
     return [
