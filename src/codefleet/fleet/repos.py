@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from codefleet.domain.errors import NotFound, Refused
+from codefleet.domain.errors import NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.model import Repo
-from codefleet.fleet.core import Core
+from codefleet.fleet.core import TRIES, Core
 from codefleet.ports import Write
 
 SCP_LIKE = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
@@ -36,6 +36,14 @@ class Repos(Core):
         A clone of a known shared repo that this machine does not have yet is that repo.
         """
         self.refuse_foreign(path)
+        for _ in range(TRIES):
+            try:
+                return await self._register(path, trunk, remote)
+            except Stale:  # somebody else made it known at the same moment
+                continue
+        raise Stale(f"{path} changes too fast to be made known", hint="try again")
+
+    async def _register(self, path: str, trunk: str, remote: str | None) -> Repo:
         stored = await self.store.repos()
         known = {repo.name: self._here(repo) for repo in stored}
         for repo in known.values():
