@@ -13,7 +13,7 @@ from bench.row import Row
 from bench.wake import sample
 from codefleet.domain.model import Draft
 from codefleet.fleet import Fleet
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 
 AGENTS = 50

@@ -14,7 +14,7 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, Event, Run, RunnerId, Task
 from codefleet.domain.scheduling import Want
 from codefleet.fleet import Fleet
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 
 GOAL = 100.0

@@ -10,7 +10,7 @@ import pytest
 from codefleet.coders import registry
 from codefleet.domain.model import Reason
 from codefleet.ports import Asks, Broke, Limited
-from codefleet.runner import recording
+from codefleet.runner.agents import recording
 from codefleet.runner.custody import Exit
 from codefleet.runner.verdict import Delivered, Failed, Released
 from tests.false_alarms import WORDS, Words

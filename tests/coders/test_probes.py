@@ -7,7 +7,7 @@ import pytest
 
 from codefleet.coders.registry import coder, names
 from codefleet.ports import Answers, Probed
-from codefleet.runner import probe
+from codefleet.runner.agents import probe
 
 SETTINGS = json.dumps({"security": {"auth": {"selectedType": "oauth-personal"}}})
 OTHER_PROVIDER = 'model = "x"\n  model_provider = "mine"\n'

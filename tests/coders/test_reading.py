@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from codefleet.coders import registry
 from codefleet.coders.jsonl import parsed
 from codefleet.ports import Asks, Broke, Limited
+from codefleet.runner.agents.hearing import Heard
+from codefleet.runner.agents.tail import Tail
 from codefleet.runner.custody import Kept, Process, split_lines
-from codefleet.runner.hearing import Heard
-from codefleet.runner.tail import Tail
 
 FOLDER = Path(__file__).parent / "transcripts"
 RECORDED = ("claude", "codex", "gemini", "goose", "opencode")

@@ -15,9 +15,9 @@ import pytest
 
 from codefleet.coders import registry
 from codefleet.ports import Coder
-from codefleet.runner import recording
+from codefleet.runner.agents import recording
+from codefleet.runner.agents.recording import Recording
 from codefleet.runner.custody import Exit
-from codefleet.runner.recording import Recording
 from codefleet.runner.verdict import Delivered, Failed, Released
 
 FOLDER = Path(__file__).parent / "transcripts"

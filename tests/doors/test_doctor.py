@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codefleet.coders import registry
-from codefleet.runner import probe
+from codefleet.runner.agents import probe
 from tests.doors.conftest import Cli
 from tests.gitrepo import SampleRepo
 

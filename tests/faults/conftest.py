@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from codefleet.fleet import Fleet
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 

@@ -11,7 +11,7 @@ from codefleet.domain.model import Draft, Run, Task
 from codefleet.fleet import Fleet
 from codefleet.runner.custody import Exit, Kept, adopt
 from codefleet.runner.places import Places
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.testing.model_server import ModelServer, prompt
 from codefleet.wiring import open_fleet
 from tests.faults.conftest import agents_alive

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.config import Config
+from codefleet.runner.agents.roll_call import roll_call
 from codefleet.runner.finding import Finding
-from codefleet.runner.roll_call import roll_call
 from tests.programs.conftest import FIRST_TIME_S, installed
 from tests.programs.install import PINS
 

@@ -14,8 +14,8 @@ from codefleet.domain import prices
 from codefleet.domain.model import Run, Usage
 from codefleet.domain.prices import Price
 from codefleet.ports import Tool, Used
-from codefleet.runner.billing import FILE, Ledger, price_list
-from codefleet.runner.hearing import Heard
+from codefleet.runner.agents.hearing import Heard
+from codefleet.runner.bounds.billing import FILE, Ledger, price_list
 from tests.domain.samples import NOON, a_run, a_task
 
 FOLDER = Path(__file__).parents[1] / "coders" / "transcripts"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner.checkout import forward, recover, where
+from codefleet.runner.repos.checkout import forward, recover, where
 from tests.gitrepo import ALONE, SampleRepo, make_repo
 from tests.runner.trap import Trap
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from codefleet.domain.model import Change, Evidence
-from codefleet.runner.checkpoint import FILE, MOST_LINES, Known, compose, read, write
+from codefleet.runner.agents.checkpoint import FILE, MOST_LINES, Known, compose, read, write
 
 WHOLE = """\
 It was stopped: its context is 91% full

@@ -14,11 +14,11 @@ from codefleet.domain.policy import Rule, Ruling
 from codefleet.domain.scheduling import Want
 from codefleet.fleet import Fleet
 from codefleet.ports import Asks, Finished, Limited, Start, Wants, Write
-from codefleet.runner.conversation import Conversation
+from codefleet.runner.agents.conversation import Conversation
+from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.custody import Kept
-from codefleet.runner.hearing import Heard
 from codefleet.runner.hold import Hold
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.runner.verdict import Cause
 from codefleet.wiring import open_fleet
 from tests.gitrepo import make_repo

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner.git import Git
 from codefleet.runner.process import Process
+from codefleet.runner.repos.git import Git
 from tests.gitrepo import SampleRepo, make_repo
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from codefleet.domain.model import Usage
 from codefleet.ports import Broke, Finished, Limited, Said, Signal, Started, Tool, Touched, Used
-from codefleet.runner.hearing import Heard, told
+from codefleet.runner.agents.hearing import Heard, told
 from tests.coders.assignments import assignment
 
 AT = datetime(2026, 11, 15, 19, 28, tzinfo=UTC)

@@ -5,7 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from codefleet.runner.limits import memory_left, processes_left
+from codefleet.runner.bounds.limits import memory_left, processes_left
 
 NEW = {
     "memory.max": "1000\n",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner.location import told
+from codefleet.runner.agents.location import told
 
 
 @pytest.fixture

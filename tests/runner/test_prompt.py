@@ -15,7 +15,7 @@ from codefleet.domain.model import (
     Task,
     TaskId,
 )
-from codefleet.runner.prompt import Story, compose
+from codefleet.runner.agents.prompt import Story, compose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TASK = Task(id=TaskId("t1"), repo="shop", title="Greet", created_at=NOW, updated_at=NOW)

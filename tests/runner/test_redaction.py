@@ -8,7 +8,7 @@ import pytest
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check, Evidence, Reason
 from codefleet.ports import Asks
-from codefleet.runner.redaction import CHUNK, LONGEST_WORDS, abridged, redact_file, redacted
+from codefleet.runner.agents.redaction import CHUNK, LONGEST_WORDS, abridged, redact_file, redacted
 from codefleet.runner.verdict import Asked, Failed
 
 KEY = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"

@@ -6,10 +6,10 @@ import pytest
 
 from codefleet.domain.errors import Unreachable, Workspace
 from codefleet.domain.model import Repo
-from codefleet.runner import trunk
-from codefleet.runner.remote import Remote, make_mirror
-from codefleet.runner.roads import Roads
-from codefleet.runner.travel import Travel
+from codefleet.runner.repos import trunk
+from codefleet.runner.repos.remote import Remote, make_mirror
+from codefleet.runner.repos.roads import Roads
+from codefleet.runner.repos.travel import Travel
 from codefleet.runner.worktree import Pool
 from tests.gitrepo import SampleRepo, make_repo
 

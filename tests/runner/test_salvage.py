@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner.git import Git
-from codefleet.runner.salvage import archive, bring_home, drop_branch, identity, salvage
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.salvage import archive, bring_home, drop_branch, identity, salvage
 from tests.gitrepo import SampleRepo, make_repo
 
 ODD = [

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner import tail
+from codefleet.runner.agents import tail
+from codefleet.runner.agents.tail import Beat, Tail
 from codefleet.runner.custody import Kept, Process
-from codefleet.runner.tail import Beat, Tail
 
 NOBODY = Process(0, 0)
 
@@ -57,7 +57,7 @@ async def test_the_more_work_the_rarer_the_beat(
     monkeypatch: pytest.MonkeyPatch, worked_s: float, rest_s: float
 ) -> None:
     times = work(worked_s, 0.0)
-    monkeypatch.setattr("codefleet.runner.tail.time.process_time", lambda: next(times))
+    monkeypatch.setattr("codefleet.runner.agents.tail.time.process_time", lambda: next(times))
     beat = Beat()
     await asyncio.wait_for(beat.next(), 10)
     loop = asyncio.get_running_loop()

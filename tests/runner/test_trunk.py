@@ -12,7 +12,7 @@ import pytest
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
-from codefleet.runner.trunk import Conflicts, Landed, Red, Result, Waits, land
+from codefleet.runner.repos.trunk import Conflicts, Landed, Red, Result, Waits, land
 from tests.gitrepo import ALONE, make_repo
 from tests.runner.trap import Trap
 
@@ -405,7 +405,7 @@ async def test_git_killed_while_it_fills_the_lane_is_begun_again(
 RUNNER = """
 import asyncio, os, sys
 from pathlib import Path
-from codefleet.runner.trunk import land
+from codefleet.runner.repos.trunk import land
 async def none(_): return None
 os.environ["RUNNER"] = str(os.getpid())
 repo, tip, workspace, journal, tree = sys.argv[1:]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner import slot
-from codefleet.runner.salvage import git_dir
+from codefleet.runner.repos import slot
+from codefleet.runner.repos.salvage import git_dir
 from codefleet.runner.worktree import Pool, branch_name
 from tests.gitrepo import SampleRepo, make_repo
 from tests.runner.trap import Trap

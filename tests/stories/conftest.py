@@ -10,7 +10,7 @@ from codefleet.domain.model import Draft, State, Task
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script

@@ -20,7 +20,7 @@ import asyncio, os, sys
 from pathlib import Path
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from codefleet.runner.own_tools import call
+from codefleet.runner.agents.own_tools import call
 
 HOME, PATIENCE = Path(sys.argv[1]), float(sys.argv[2])
 program, *args = call(HOME, Path(os.environ["FLEET_TOKEN_FILE"]))

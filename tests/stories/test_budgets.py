@@ -14,7 +14,7 @@ from codefleet.domain.model import Budget, Draft, Event, Outcome, Reason, State,
 from codefleet.doors.cli import stages
 from codefleet.doors.cli.status import draw
 from codefleet.fleet import Fleet
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script

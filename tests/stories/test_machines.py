@@ -17,7 +17,7 @@ from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
 from codefleet.runner.loop import Loop
-from codefleet.runner.repository import register, share
+from codefleet.runner.repos.repository import register, share
 from codefleet.runner.verdict import Cause
 from codefleet.runner.workplace import Workplace
 from codefleet.wiring import open_fleet

@@ -9,7 +9,7 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import RunnerId, Task
 from codefleet.domain.scheduling import Want
 from codefleet.fleet import Fleet
-from codefleet.runner import caps
+from codefleet.runner.bounds import caps
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
 from tests.stories.conftest import FLAGS, Crew

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from codefleet.domain.model import Claimed, Outcome, Reason, Run, RunId, State, Task
 from codefleet.fleet import Fleet
-from codefleet.runner import notes
+from codefleet.runner.agents import notes
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 

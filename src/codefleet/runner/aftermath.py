@@ -5,8 +5,8 @@ from pathlib import Path
 
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Repo, Run
-from codefleet.runner.git import Git
-from codefleet.runner.salvage import archive, commit_at, salvage
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.salvage import archive, commit_at, salvage
 from codefleet.runner.workplace import Workplace
 
 

@@ -13,21 +13,22 @@ from codefleet.domain.model import Evidence, Landing, Reason, Repo, Result, Run,
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.ports import Coder
-from codefleet.runner import checkpoint, continuing, custody, staging, verdict
+from codefleet.runner import custody, staging, verdict
 from codefleet.runner.aftermath import Aftermath
-from codefleet.runner.allowance import Allowance
-from codefleet.runner.briefing import asked_before
-from codefleet.runner.conversation import Conversation
+from codefleet.runner.agents import checkpoint, continuing
+from codefleet.runner.agents.briefing import asked_before
+from codefleet.runner.agents.conversation import Conversation
+from codefleet.runner.agents.hearing import Heard, hear_the_end
+from codefleet.runner.agents.launch import Launch, silence_earlier
+from codefleet.runner.agents.listening import Listener
+from codefleet.runner.agents.notebook import Notebook
+from codefleet.runner.bounds.allowance import Allowance
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.ending import write_down
-from codefleet.runner.hearing import Heard, hear_the_end
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
-from codefleet.runner.launch import Launch, silence_earlier
-from codefleet.runner.listening import Listener
-from codefleet.runner.notebook import Notebook
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 

@@ -15,12 +15,12 @@ from codefleet.config.older import OLD_HOME, OLD_NAMES
 from codefleet.domain.errors import FleetError, Workspace
 from codefleet.domain.model import FINAL, Repo, State, Task
 from codefleet.ports import TaskQuery
-from codefleet.runner import limits
+from codefleet.runner.agents.permission import unheeded
+from codefleet.runner.agents.probe import VERSION, NoAnswer, ask
+from codefleet.runner.agents.roll_call import roll_call, wanted
+from codefleet.runner.bounds import limits
 from codefleet.runner.finding import Finding
-from codefleet.runner.git import Git
-from codefleet.runner.permission import unheeded
-from codefleet.runner.probe import VERSION, NoAnswer, ask
-from codefleet.runner.roll_call import roll_call, wanted
+from codefleet.runner.repos.git import Git
 from codefleet.wiring import open_fleet
 
 OLDEST_GIT = (2, 39)

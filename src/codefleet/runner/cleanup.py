@@ -7,8 +7,8 @@ from codefleet.domain.errors import Refused, Workspace
 from codefleet.domain.model import Task
 from codefleet.runner.collector import Told
 from codefleet.runner.desk import Desk
-from codefleet.runner.git import Git
-from codefleet.runner.salvage import commit_at, drop_branch
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.salvage import commit_at, drop_branch
 from codefleet.runner.workplace import Workplace
 
 

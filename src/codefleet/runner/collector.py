@@ -14,8 +14,8 @@ from codefleet.ports import TaskQuery
 from codefleet.runner import custody
 from codefleet.runner.custody import Kept, Process
 from codefleet.runner.desk import Desk
-from codefleet.runner.git import Git
-from codefleet.runner.salvage import archive, drop_branch
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.salvage import archive, drop_branch
 from codefleet.runner.workplace import Workplace, task_of_branch
 from codefleet.runner.worktree import Slot
 

@@ -11,10 +11,10 @@ from codefleet.domain.events import event
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.ports import Write
+from codefleet.runner.agents.tail import Beat
 from codefleet.runner.places import Places
-from codefleet.runner.remote import Remote
-from codefleet.runner.roads import Roads
-from codefleet.runner.tail import Beat
+from codefleet.runner.repos.remote import Remote
+from codefleet.runner.repos.roads import Roads
 
 
 class Desk:

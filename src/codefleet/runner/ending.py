@@ -6,9 +6,10 @@ from itertools import takewhile
 
 from codefleet.config import Config
 from codefleet.domain.model import Reason, Run, Task
-from codefleet.runner import rests, verdict
+from codefleet.runner import verdict
+from codefleet.runner.agents.redaction import redacted
+from codefleet.runner.bounds import rests
 from codefleet.runner.hold import Hold, insist
-from codefleet.runner.redaction import redacted
 
 
 async def write_down(

@@ -16,9 +16,9 @@ from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Change, Check, Evidence
 from codefleet.domain.scope import matches
 from codefleet.domain.secrets import values_of
-from codefleet.runner.git import Git
+from codefleet.runner.agents.redaction import redact_file
 from codefleet.runner.process import TAG, sweep
-from codefleet.runner.redaction import redact_file
+from codefleet.runner.repos.git import Git
 
 DIFF = ("diff-tree", "-r", "-z", "--find-renames", "--no-ext-diff", "--no-textconv")
 KINDS = {"A": "added", "D": "deleted", "R": "renamed", "C": "added"}

@@ -9,7 +9,7 @@ from codefleet.domain.errors import Stale, StoreTrouble
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run
 from codefleet.fleet import Fleet
-from codefleet.runner.redaction import redacted
+from codefleet.runner.agents.redaction import redacted
 
 TRIES = 10
 AGAIN_S = 1.0

@@ -9,9 +9,10 @@ from contextlib import suppress
 
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Repo, TaskId
-from codefleet.runner import custody, slot
+from codefleet.runner import custody
 from codefleet.runner.desk import Desk
-from codefleet.runner.git import Git
+from codefleet.runner.repos import slot
+from codefleet.runner.repos.git import Git
 from codefleet.runner.workplace import Workplace, task_of_branch
 from codefleet.runner.worktree import Slot
 

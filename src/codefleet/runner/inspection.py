@@ -6,7 +6,7 @@ from codefleet.config import Config
 from codefleet.domain.model import Evidence, Run, Task
 from codefleet.runner import custody, evidence
 from codefleet.runner.hold import Hold
-from codefleet.runner.salvage import salvage, take_home
+from codefleet.runner.repos.salvage import salvage, take_home
 from codefleet.runner.workplace import Workplace
 
 

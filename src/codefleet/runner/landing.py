@@ -11,13 +11,14 @@ from codefleet.config import Config
 from codefleet.domain.errors import FleetError, IllegalMove, Stale, StoreTrouble, Workspace
 from codefleet.domain.model import Check, Evidence, Lane, Reason, Repo, RunnerId, State, Task
 from codefleet.fleet import Fleet
-from codefleet.runner import custody, evidence, trunk
+from codefleet.runner import custody, evidence
 from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
-from codefleet.runner.git import Git
-from codefleet.runner.remote import Remote
-from codefleet.runner.salvage import commit_at, drop_branch
-from codefleet.runner.seed import sow
+from codefleet.runner.repos import trunk
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.remote import Remote
+from codefleet.runner.repos.salvage import commit_at, drop_branch
+from codefleet.runner.repos.seed import sow
 
 
 class Landing:

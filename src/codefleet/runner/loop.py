@@ -13,9 +13,10 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Run, Runner, State, Task
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery
-from codefleet.runner import caps, limits, rests
-from codefleet.runner.admission import Admission
+from codefleet.runner.agents.permission import deny_unanswered
 from codefleet.runner.attempt import Attempt
+from codefleet.runner.bounds import caps, limits, rests
+from codefleet.runner.bounds.admission import Admission
 from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Process
@@ -23,7 +24,6 @@ from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
 from codefleet.runner.landing import Landing
 from codefleet.runner.patrol import patrol
-from codefleet.runner.permission import deny_unanswered
 from codefleet.runner.verdict import Cause
 
 LONGEST_WAIT_S = 5.0

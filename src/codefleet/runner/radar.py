@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path, PurePosixPath
 
-from codefleet.runner.git import Git
-from codefleet.runner.salvage import NOBODY, git_dir, staging
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.salvage import NOBODY, git_dir, staging
 
 ALWAYS_THE_SAME = {
     **NOBODY,

@@ -21,9 +21,9 @@ from codefleet.domain.model import (
 from codefleet.domain.views import WorkflowStatus
 from codefleet.fleet import Fleet
 from codefleet.ports import Asks
-from codefleet.runner.git import Git
-from codefleet.runner.prompt import quoted
-from codefleet.runner.salvage import archive, salvage
+from codefleet.runner.agents.prompt import quoted
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.salvage import archive, salvage
 from codefleet.runner.verdict import Asked, Delivered, Failed, Verdict
 
 JUDGING = """\

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from codefleet.domain import persistence
 from codefleet.domain.model import Claimed, Evidence, Question, Reason, Result, Run
 from codefleet.ports import Abilities, Asks, Broke, Finished, Limited
+from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.custody import Exit
-from codefleet.runner.hearing import Heard
 
 
 class Cause(StrEnum):

@@ -11,11 +11,11 @@ from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery
 from codefleet.runner import custody, evidence, heritage
 from codefleet.runner.desk import Desk
-from codefleet.runner.git import Git, failed
 from codefleet.runner.heritage import Handed
-from codefleet.runner.journal import opened
-from codefleet.runner.salvage import commit_at, identity, salvage
-from codefleet.runner.travel import Travel
+from codefleet.runner.repos.git import Git, failed
+from codefleet.runner.repos.journal import opened
+from codefleet.runner.repos.salvage import commit_at, identity, salvage
+from codefleet.runner.repos.travel import Travel
 from codefleet.runner.verdict import Failed, Released
 from codefleet.runner.worktree import Pool, branch_name
 

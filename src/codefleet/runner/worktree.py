@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner import salvage, slot
-from codefleet.runner.git import Git
-from codefleet.runner.locks import drop_stale, held
-from codefleet.runner.seed import sow
+from codefleet.runner.repos import salvage, slot
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.locks import drop_stale, held
+from codefleet.runner.repos.seed import sow
 
 LEFT_BEHIND = "Work left in a worktree\n\nSaved by the fleet before the worktree was used again.\n"
 ADD = ("worktree", "add", "--quiet", "--detach", "--no-checkout")

@@ -16,8 +16,8 @@ from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet
 from codefleet.ports import Asks, TaskQuery, Write
-from codefleet.runner import notes
-from codefleet.runner.repository import register
+from codefleet.runner.agents import notes
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import BOUND_S, Caller
 from tests.gitrepo import SampleRepo

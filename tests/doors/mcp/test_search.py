@@ -10,7 +10,7 @@ from codefleet.domain.model import Draft
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet, tasks
-from codefleet.runner.repository import register
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import Caller
 from tests.gitrepo import SampleRepo

@@ -159,7 +159,7 @@ def _matches_nothing(glob: str, repo: str, strict: bool) -> None:
 
 
 async def _files(repo: Repo) -> list[str]:
-    from codefleet.runner.git import Git
+    from codefleet.runner.repos.git import Git
 
     options = ("-z", "--cached", "--others", "--exclude-standard")
     listed = await Git(Path(repo.path))("ls-files", *options)

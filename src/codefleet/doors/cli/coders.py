@@ -17,9 +17,9 @@ from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option, say
 from codefleet.doors.cli.text import brief, clean, table
 from codefleet.ports import Coder, Signal
-from codefleet.runner import recording
+from codefleet.runner.agents import recording
+from codefleet.runner.agents.recording import Recording
 from codefleet.runner.custody import Exit
-from codefleet.runner.recording import Recording
 from codefleet.runner.verdict import Delivered, Failed, Released
 
 HEADINGS = ("CODER", "PROGRAM", "RESUMES", "COST", "CONTEXT", "VERIFIED")

@@ -157,7 +157,7 @@ def _notes(rows: Iterable[Spent]) -> Iterator[str]:
     """What one should know of the money above."""
     total = Row(list(rows))
     if total.sources & {Source.PRICED, Source.ESTIMATED}:
-        from codefleet.runner.billing import price_list  # here, because few bills need it
+        from codefleet.runner.bounds.billing import price_list  # here, because few bills need it
 
         yield f"money from tokens is at list prices of {price_list().as_of}, or at your own"
     if Source.ESTIMATED in total.sources:

@@ -53,7 +53,7 @@ def demo(keep: Path | None) -> None:
 
 async def _show(folder: Path) -> str:
     from codefleet.doors.cli.drafts import read_drafts
-    from codefleet.runner.repository import register
+    from codefleet.runner.repos.repository import register
     from codefleet.wiring import open_fleet
 
     repo = _make_repo(folder / "tally")

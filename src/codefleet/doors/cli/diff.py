@@ -19,7 +19,7 @@ def diff(task: str, stat: bool, as_json: bool) -> None:
     Of a task that is being worked on, the worktree as it is now. With --json, the changes that the
     fleet itself saw.
     """
-    from codefleet.runner.difference import PLAIN, work_of  # here, so that `--help` is quick
+    from codefleet.runner.repos.difference import PLAIN, work_of  # here, so that `--help` is quick
 
     work = call(lambda fleet: work_of(fleet, task))
     if as_json:

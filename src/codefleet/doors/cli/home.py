@@ -13,7 +13,7 @@ from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, say
 from codefleet.doors.cli.place import bare_here, repo_here
 from codefleet.doors.cli.text import clean, count
-from codefleet.runner.repository import known_repo
+from codefleet.runner.repos.repository import known_repo
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -121,7 +121,7 @@ async def _register(fleet: "Fleet", folder: Path | None, *, share: bool) -> Repo
 
     known = await known_repo(fleet, folder) if folder else None
     if known and share:
-        from codefleet.runner import repository  # here, because few calls share
+        from codefleet.runner.repos import repository  # here, because few calls share
 
         return await repository.share(Desk(fleet), known.name)
     return await Desk(fleet).repo(known.name) if known else None

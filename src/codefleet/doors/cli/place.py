@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from codefleet.fleet import Fleet
-from codefleet.runner.repository import known_repo
+from codefleet.runner.repos.repository import known_repo
 
 
 def repo_here() -> Path | None:

@@ -165,7 +165,7 @@ def cleanup(flow: str, as_json: bool) -> None:
 
 async def _start(fleet: "Fleet", plan: "Plan", repo: str | None) -> Workflow:
     from codefleet.doors.cli.place import repo_name
-    from codefleet.runner.repository import refuse_unknown
+    from codefleet.runner.repos.repository import refuse_unknown
 
     name = await repo_name(fleet, repo)
     if plan.base and name:

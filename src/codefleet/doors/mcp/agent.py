@@ -9,7 +9,7 @@ from codefleet.domain.model import Draft, Run
 from codefleet.doors.mcp import briefly, views
 from codefleet.doors.mcp.house import Toolset, View
 from codefleet.ports import Asks
-from codefleet.runner import jotting
+from codefleet.runner.agents import jotting
 
 NOT_YET = "Nobody has answered yet. End your turn; the answer comes with your next run."
 

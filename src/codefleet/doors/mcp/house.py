@@ -10,7 +10,7 @@ from codefleet.domain.model import Repo, Run, Task, TaskId
 from codefleet.fleet import Fleet
 from codefleet.runner import background
 from codefleet.runner.desk import Desk
-from codefleet.runner.repository import known_repo
+from codefleet.runner.repos.repository import known_repo
 
 T = TypeVar("T")
 View = dict[str, Any]

@@ -9,7 +9,7 @@ from codefleet.domain.errors import FleetError, NotFound
 from codefleet.domain.model import Run, RunId
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.workers import tail
-from codefleet.runner.difference import diff_of
+from codefleet.runner.repos.difference import diff_of
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

@@ -12,9 +12,9 @@ from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run, Usage
 from codefleet.domain.prices import Bill, Price, Prices, Source
 from codefleet.ports import Abilities, Signal, Used
-from codefleet.runner.hearing import Heard
+from codefleet.runner.agents.hearing import Heard
 
-FILE = Path(__file__).parents[1] / "prices.toml"
+FILE = Path(__file__).parents[2] / "prices.toml"
 
 
 class PriceList(NamedTuple):

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from codefleet.ports import Coder, Signal
 from codefleet.runner import verdict
+from codefleet.runner.agents.hearing import Heard, hear_the_end
 from codefleet.runner.custody import Exit, split_lines
-from codefleet.runner.hearing import Heard, hear_the_end
 
 
 class Recording(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from codefleet.config import Config
 from codefleet.domain.model import Message, Question, Repo, Result, Run, Task
 from codefleet.fleet import Fleet
-from codefleet.runner.prompt import Story
+from codefleet.runner.agents.prompt import Story
 
 
 async def brief(

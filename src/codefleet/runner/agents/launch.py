@@ -7,14 +7,15 @@ from pathlib import Path
 from codefleet.config import Config
 from codefleet.domain.model import Repo, Run, Task
 from codefleet.ports import Assignment, Coder, Start
-from codefleet.runner import continuing, custody, own_tools, prompt
-from codefleet.runner.briefing import asked_before, brief
+from codefleet.runner import custody
+from codefleet.runner.agents import continuing, own_tools, prompt
+from codefleet.runner.agents.briefing import asked_before, brief
+from codefleet.runner.agents.notebook import Notebook
+from codefleet.runner.agents.permission import unheeded
+from codefleet.runner.agents.prompt import Story
 from codefleet.runner.custody import Kept
 from codefleet.runner.hold import Hold
-from codefleet.runner.notebook import Notebook
-from codefleet.runner.permission import unheeded
 from codefleet.runner.places import Places
-from codefleet.runner.prompt import Story
 
 
 async def silence_earlier(hold: Hold, places: Places, notebook: Notebook) -> None:

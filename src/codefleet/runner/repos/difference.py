@@ -7,7 +7,7 @@ from typing import NamedTuple
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.domain.model import Change, Repo, Run
 from codefleet.fleet import Fleet
-from codefleet.runner.git import Git
+from codefleet.runner.repos.git import Git
 
 PLAIN = ("--no-ext-diff", "--no-textconv")
 

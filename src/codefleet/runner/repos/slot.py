@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.runner.git import Git
-from codefleet.runner.locks import common_dir, drop_stale
 from codefleet.runner.process import Process
-from codefleet.runner.salvage import git_dir
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.locks import common_dir, drop_stale
+from codefleet.runner.repos.salvage import git_dir
 
 CLEAN = "fleet-clean"
 HELD = "fleet-held"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Change, Evidence
-from codefleet.runner.git import Git
+from codefleet.runner.repos.git import Git
 
 FILE = "checkpoint.md"
 PLAN = "PLAN_AND_STATUS.md"

@@ -21,10 +21,10 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from codefleet.runner import branch
-from codefleet.runner.git import Done, Git, failed
-from codefleet.runner.journal import Journal, Move
-from codefleet.runner.salvage import git_dir
+from codefleet.runner.repos import branch
+from codefleet.runner.repos.git import Done, Git, failed
+from codefleet.runner.repos.journal import Journal, Move
+from codefleet.runner.repos.salvage import git_dir
 
 
 class Side(NamedTuple):

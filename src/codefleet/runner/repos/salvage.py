@@ -7,8 +7,8 @@ from itertools import count
 from pathlib import Path
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner.git import Git, failed
-from codefleet.runner.locks import common_dir, drop_forgotten, drop_stale
+from codefleet.runner.repos.git import Git, failed
+from codefleet.runner.repos.locks import common_dir, drop_forgotten, drop_stale
 
 TRIES = 3
 OURS = "refs/heads/fleet/"

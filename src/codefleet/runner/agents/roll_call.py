@@ -10,10 +10,10 @@ from codefleet.config import Config
 from codefleet.domain.errors import BadConfig, FleetError
 from codefleet.domain.model import Task
 from codefleet.ports import Coder, Probe, Probed
-from codefleet.runner import probe
+from codefleet.runner.agents import probe
+from codefleet.runner.agents.probe import Program
 from codefleet.runner.custody import environment
 from codefleet.runner.finding import Finding
-from codefleet.runner.probe import Program
 
 NO_PROBE = Probe(version=(), help=())
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from codefleet.domain.model import Noun
-from codefleet.runner.locks import held
+from codefleet.runner.repos.locks import held
 
 PATIENCE = 5.0
 """How long to wait for somebody else who moves the same trunk, in seconds."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
-from codefleet.runner.git import Git, failed
-from codefleet.runner.ground import Ground, OwnBranch, SharedTrunk
-from codefleet.runner.remote import Remote
-from codefleet.runner.salvage import identity
+from codefleet.runner.repos.git import Git, failed
+from codefleet.runner.repos.ground import Ground, OwnBranch, SharedTrunk
+from codefleet.runner.repos.remote import Remote
+from codefleet.runner.repos.salvage import identity
 
 TRIES = 5
 

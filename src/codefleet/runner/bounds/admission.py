@@ -19,7 +19,7 @@ from codefleet.domain.model import Run
 from codefleet.fleet import Fleet
 from codefleet.ports import Abilities, TaskQuery
 from codefleet.runner.attempt import Attempt
-from codefleet.runner.limits import memory_left
+from codefleet.runner.bounds.limits import memory_left
 
 LEARN_EVERY_S = 60.0
 ENDS = ("run.ended", "run.failed", "task.released")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from codefleet.domain.model import Outcome, Reason, Run
 from codefleet.ports import Coder
-from codefleet.runner import checkpoint
+from codefleet.runner.agents import checkpoint
 from codefleet.runner.places import Places
 
 

@@ -4,8 +4,8 @@ import asyncio
 import os
 from pathlib import Path
 
-from codefleet.runner.git import Git, failed
-from codefleet.runner.journal import Move
+from codefleet.runner.repos.git import Git, failed
+from codefleet.runner.repos.journal import Move
 
 LOOKS = 20
 PAUSE = 0.05

@@ -13,15 +13,15 @@ from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience
 from codefleet.domain.model import Event, Task
 from codefleet.ports import Abilities, Coder, Filled, Signal, Wants
-from codefleet.runner.allowance import Allowance
-from codefleet.runner.billing import Ledger
-from codefleet.runner.conversation import Conversation
+from codefleet.runner.agents.conversation import Conversation
+from codefleet.runner.agents.hearing import LONGEST_TEXT, Heard, told
+from codefleet.runner.agents.heartbeat import Heartbeat
+from codefleet.runner.agents.redaction import abridged, redacted
+from codefleet.runner.agents.tail import Beat, Tail
+from codefleet.runner.bounds.allowance import Allowance
+from codefleet.runner.bounds.billing import Ledger
 from codefleet.runner.custody import Exit, Kept
-from codefleet.runner.hearing import LONGEST_TEXT, Heard, told
-from codefleet.runner.heartbeat import Heartbeat
 from codefleet.runner.hold import Hold
-from codefleet.runner.redaction import abridged, redacted
-from codefleet.runner.tail import Beat, Tail
 from codefleet.runner.verdict import Cause
 
 MOST_EVENTS = 200

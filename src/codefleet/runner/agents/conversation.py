@@ -15,12 +15,12 @@ from codefleet.domain.model import Event, Question
 from codefleet.domain.policy import Decision, Ruling, decide
 from codefleet.domain.secrets import redact
 from codefleet.ports import Asks, Broke, Coder, Finished, Limited, Signal, Talker, Wants
-from codefleet.runner import location
+from codefleet.runner.agents import location
+from codefleet.runner.agents.hearing import Heard
+from codefleet.runner.agents.permission import permissions_of, question
+from codefleet.runner.agents.prompt import note
 from codefleet.runner.custody import Kept
-from codefleet.runner.hearing import Heard
 from codefleet.runner.hold import Hold
-from codefleet.runner.permission import permissions_of, question
-from codefleet.runner.prompt import note
 from codefleet.runner.verdict import Cause
 
 MOST_REQUESTS = 10_000

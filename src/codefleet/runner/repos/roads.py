@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codefleet.domain.errors import FleetError, Unreachable
 from codefleet.domain.model import Repo
-from codefleet.runner.remote import make_mirror
+from codefleet.runner.repos.remote import make_mirror
 
 CLOSED_S = 5.0
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import RunId
-from codefleet.runner.git import Git
-from codefleet.runner.slot import unlock_folders
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.slot import unlock_folders
 
 PLAN, KNOWLEDGE, QUESTIONS, RESULT = "PLAN_AND_STATUS.md", "KNOWLEDGE.md", "Q&A.md", "result.json"
 CARRIED_ON = (PLAN, KNOWLEDGE)

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Protocol
 
-from codefleet.runner import branch, checkout
-from codefleet.runner.git import Git
-from codefleet.runner.remote import Remote
+from codefleet.runner.repos import branch, checkout
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.remote import Remote
 
 
 class Ground(Protocol):

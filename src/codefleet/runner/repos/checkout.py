@@ -5,11 +5,11 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner import branch
-from codefleet.runner.git import Git
-from codefleet.runner.journal import Journal, Move, opened
-from codefleet.runner.salvage import git_dir
-from codefleet.runner.swap import Swap
+from codefleet.runner.repos import branch
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.journal import Journal, Move, opened
+from codefleet.runner.repos.salvage import git_dir
+from codefleet.runner.repos.swap import Swap
 
 UNFINISHED = {
     "MERGE_HEAD": "a merge",

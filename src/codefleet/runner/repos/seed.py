@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from codefleet.runner.git import Git
+from codefleet.runner.repos.git import Git
 
 INCLUDE = ".worktreeinclude"
 

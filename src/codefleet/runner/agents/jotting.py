@@ -6,7 +6,7 @@ from pathlib import Path
 
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.model import Run
-from codefleet.runner import notes
+from codefleet.runner.agents import notes
 
 LONGEST = 20_000
 

@@ -8,9 +8,9 @@ from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
-from codefleet.runner.git import Git
-from codefleet.runner.remote import Remote
-from codefleet.runner.salvage import commit_at, is_ancestor
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.remote import Remote
+from codefleet.runner.repos.salvage import commit_at, is_ancestor
 
 
 async def known_repo(fleet: Fleet, folder: Path) -> Repo:

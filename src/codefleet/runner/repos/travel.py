@@ -11,9 +11,9 @@ from contextlib import suppress
 
 from codefleet.domain.errors import FleetError, LostRun, Unreachable, Workspace
 from codefleet.runner.hold import Hold
-from codefleet.runner.remote import Remote
-from codefleet.runner.roads import Roads
-from codefleet.runner.salvage import OURS, archive, commit_at, is_ancestor, label, set_branch
+from codefleet.runner.repos.remote import Remote
+from codefleet.runner.repos.roads import Roads
+from codefleet.runner.repos.salvage import OURS, archive, commit_at, is_ancestor, label, set_branch
 from codefleet.runner.worktree import Pool
 
 PATIENCE_LEASES = 5

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from codefleet.config import FILE
 from codefleet.domain.errors import Unreachable, Workspace
 from codefleet.domain.model import Repo
-from codefleet.runner.git import Done, Git
-from codefleet.runner.locks import common_dir, drop_forgotten, held
-from codefleet.runner.salvage import archive, commit_at, git_dir, is_ancestor, label
+from codefleet.runner.repos.git import Done, Git
+from codefleet.runner.repos.locks import common_dir, drop_forgotten, held
+from codefleet.runner.repos.salvage import archive, commit_at, git_dir, is_ancestor, label
 
 TRIES = 5
 LONGEST_S = 300.0

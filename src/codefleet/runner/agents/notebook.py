@@ -9,10 +9,11 @@ from codefleet.domain import dialogue, result
 from codefleet.domain.errors import Stale, Workspace
 from codefleet.domain.model import Claimed, Question, Result, Run
 from codefleet.ports import Asks
-from codefleet.runner import channel, notes
+from codefleet.runner import channel
+from codefleet.runner.agents import notes
+from codefleet.runner.agents.redaction import redact_file
 from codefleet.runner.hold import Hold
 from codefleet.runner.places import Places
-from codefleet.runner.redaction import redact_file
 
 TALK = ("stdout.jsonl", "stderr.log", channel.LINES)
 BLOCKED = "The agent says that it is blocked, but not by what."

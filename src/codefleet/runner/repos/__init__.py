@@ -1,0 +1,1 @@
+"""What a runner does with git: branches, trunks, checkouts, worktrees on disk, remotes."""
