@@ -148,6 +148,13 @@ class Store(Protocol):
     ) -> Sequence[Event]:
         """Events in the order of `seq`; with `newest`, the last ones instead of the first."""
 
+    async def forget_events(self, events: Sequence[Event]) -> int:
+        """Take these out of the log, because they are kept elsewhere; returns how many went.
+
+        Only what is stored with the same seq, task and kind, of a task that is finished. What was
+        spent and the newest event of all stay, so bills are whole and `seq` goes on rising.
+        """
+
     async def last_seq(self) -> int: ...
 
     async def changed(self, after: int, within: float) -> bool:

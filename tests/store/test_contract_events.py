@@ -1,11 +1,11 @@
 """The contract: the log, and waking those who wait for it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from codefleet.domain.model import TaskId
+from codefleet.domain.model import Event, State, TaskId
 from codefleet.ports import Store, Write
-from tests.store.samples import add, event, task
+from tests.store.samples import START, add, event, task
 
 
 async def test_events_get_rising_numbers_in_their_order(store: Store) -> None:
@@ -49,6 +49,62 @@ async def test_events_are_read_by_task_and_by_kind(store: Store) -> None:
     assert [one.seq for one in await store.events(kinds=["said", "x"])] == [1, 3, 4]
     assert [one.seq for one in await store.events(task=TaskId("a"), kinds=["said"])] == [1]
     assert [one.seq for one in await store.events(task=TaskId("a"), newest=True, limit=1)] == [2]
+
+
+async def told(store: Store, name: str, state: State, *kinds: str) -> Sequence[Event]:
+    """Events of a task that is in this state."""
+    events = [event(kind, task=TaskId(name)) for kind in kinds]
+    return await store.write(Write(tasks=[task(name, state=state)], events=events))
+
+
+async def test_events_of_finished_tasks_can_be_forgotten(store: Store) -> None:
+    gone = [*await told(store, "a", State.COMPLETED, "said", "done")]
+    gone += await told(store, "b", State.FAILED, "said")
+    gone += await told(store, "c", State.CANCELLED, "said")
+    (newest,) = await store.write(Write(events=[event("later")]))
+    assert await store.forget_events(gone) == 4
+    assert await store.events() == [newest]
+    assert await store.forget_events(gone) == 0
+
+
+async def test_events_of_unfinished_tasks_are_never_forgotten(store: Store) -> None:
+    kept: list[Event] = []
+    for state in (State.PENDING, State.RUNNING, State.ASKING, State.REVIEW):
+        kept += await told(store, state.value, state, "said")
+    kept += await store.write(Write(events=[event("of_no_task"), event("later")]))
+    assert await store.forget_events(kept) == 0
+    assert await store.events() == kept
+
+
+async def test_what_was_spent_is_never_forgotten(store: Store) -> None:
+    usage = {"input_tokens": 5, "output_tokens": 2, "cached_tokens": 0, "cost_usd": 0.5}
+    done = task("a", state=State.COMPLETED)
+    used = event("run.used", task=done.id, data=usage)
+    kept = await store.write(Write(tasks=[done], events=[used, event("later")]))
+    assert await store.forget_events(kept) == 0
+    (bill,) = await store.spent(since=START)
+    assert bill.usage.cost_usd == 0.5
+
+
+async def test_the_newest_event_is_never_forgotten_and_seqs_go_on_rising(store: Store) -> None:
+    all_of_them = await told(store, "a", State.COMPLETED, "said", "done")
+    assert await store.forget_events(all_of_them) == 1
+    assert await store.last_seq() == 2
+    (next_one,) = await store.write(Write(events=[event("later")]))
+    assert next_one.seq == 3
+
+
+async def test_only_what_is_stored_just_so_is_forgotten(store: Store) -> None:
+    first, _ = await told(store, "a", State.COMPLETED, "said", "done")
+    await told(store, "b", State.COMPLETED, "said")
+    strangers = [
+        first.evolve(task=TaskId("b")),
+        first.evolve(kind="asked"),
+        first.evolve(seq=2),
+        first.evolve(seq=99),
+    ]
+    assert await store.forget_events(strangers) == 0
+    assert len(await store.events()) == 3
 
 
 async def say(store: Store) -> None:

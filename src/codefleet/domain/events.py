@@ -46,6 +46,7 @@ KINDS = {
     "conflict.found": "two unfinished pieces of work would break the same lines",
     "fleet.paused": "nothing starts until the fleet is resumed",
     "fleet.resumed": "the fleet starts work again",
+    "fleet.archived": "the story of tasks that are long finished moved into a compressed file",
     "fleet.reset": "everything was forgotten; branches were archived first",
     "runner.started": "a runner joined with its seats",
     "runner.stopped": "a runner left",
@@ -54,6 +55,9 @@ KINDS = {
     "repo.added": "a repository joined the fleet, or another machine has a clone of it now",
     "repo.shared": "work on a repository travels through its remote from now on",
 }
+
+BILLED = "run.used"
+"""The events that bills are made of: they stay in the log when others are archived."""
 
 
 def event(

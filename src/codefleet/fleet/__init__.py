@@ -1,5 +1,6 @@
 """The verbs, a file per noun. `Fleet` is all of them together: the one core behind every door."""
 
+from codefleet.fleet.archive import Archive
 from codefleet.fleet.conflicts import Conflicts
 from codefleet.fleet.dependencies import Graph
 from codefleet.fleet.exchange import Exchange
@@ -13,6 +14,16 @@ from codefleet.fleet.workflows import Workflows
 
 
 class Fleet(
-    Overview, Workflows, Messages, Runs, Repos, Conflicts, Exchange, Watching, Graph, Tokens
+    Overview,
+    Workflows,
+    Messages,
+    Runs,
+    Repos,
+    Conflicts,
+    Exchange,
+    Archive,
+    Watching,
+    Graph,
+    Tokens,
 ):
     """Everything one can ask of a fleet."""

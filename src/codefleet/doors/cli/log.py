@@ -1,5 +1,6 @@
 """The fleet's log: everything that happened, and what happens now."""
 
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,15 @@ PAGE = 1000
 @click.option("-f", "--follow", is_flag=True, help="Go on with new events until Ctrl-C.")
 @click.option("-n", "limit", type=click.IntRange(1), help=f"At most so many; the last {LAST} else.")
 @click.option("--since", type=click.IntRange(0), metavar="SEQ", help="All events after this one.")
+@click.option("--archived", is_flag=True, help="With what `fleet archive` moved into files here.")
 @json_option
 def log(
-    task: str | None, follow: bool, limit: int | None, since: int | None, as_json: bool
+    task: str | None,
+    follow: bool,
+    limit: int | None,
+    since: int | None,
+    archived: bool,
+    as_json: bool,
 ) -> None:
     """Show what happened, to one task or to the whole fleet, oldest first.
 
@@ -32,16 +39,40 @@ def log(
 
     async def read(fleet: "Fleet") -> None:
         if since is None:
-            last = await fleet.events(task=task, limit=limit or LAST, newest=True)
-            seen = _put(last, 0, as_json)
+            read_last = _last_of_story if archived else _last
+            seen = _put(await read_last(fleet, task, limit or LAST), 0, as_json)
         else:
-            seen = await _all_since(fleet, task, since, limit, as_json)
+            read_all = _story_since if archived else _all_since
+            seen = await read_all(fleet, task, since, limit, as_json)
         if follow:
             seen = seen or await fleet.store.last_seq()
             async for event in fleet.follow(after=seen, task=task):
                 _put([event], seen, as_json)
 
     call(read)
+
+
+async def _last(fleet: "Fleet", task: str | None, limit: int) -> Sequence[Event]:
+    return await fleet.events(task=task, limit=limit, newest=True)
+
+
+async def _last_of_story(fleet: "Fleet", task: str | None, limit: int) -> Sequence[Event]:
+    last: deque[Event] = deque(maxlen=limit)
+    async for event in fleet.story(task=task):
+        last.append(event)
+    return last
+
+
+async def _story_since(
+    fleet: "Fleet", task: str | None, seen: int, limit: int | None, as_json: bool
+) -> int:
+    left = limit
+    async for event in fleet.story(task=task, after=seen):
+        if left == 0:
+            break
+        seen = _put([event], seen, as_json)
+        left = None if left is None else left - 1
+    return seen
 
 
 async def _all_since(

@@ -6,16 +6,26 @@ from datetime import UTC, datetime, timedelta
 from codefleet.domain.errors import Invalid
 
 UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-SPAN = re.compile(r"\+\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
+SPAN = re.compile(r"\+?\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
 
 
 def moment(text: str) -> datetime:
     """`2026-11-16 09:00` by the clock on the wall, an ISO time with its zone, or `+2h`."""
     try:
-        if span := SPAN.fullmatch(text.strip()):
-            return datetime.now(UTC) + timedelta(**{UNITS[span[2]]: float(span[1])})
+        if text.strip().startswith("+"):
+            return datetime.now(UTC) + span(text)
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError):
         raise Invalid(
             f"{text[:80]!r} is not a moment", hint="say '2026-11-16 09:00', or +30m, +2h, +1d"
         ) from None
+
+
+def span(text: str) -> timedelta:
+    """`30d`, `12h`: a time that is so long."""
+    try:
+        if found := SPAN.fullmatch(text.strip()):
+            return timedelta(**{UNITS[found[2]]: float(found[1])})
+    except OverflowError:
+        pass
+    raise Invalid(f"{text[:80]!r} is no span of time", hint="say 90m, 12h, 30d or 8w")

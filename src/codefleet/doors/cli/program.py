@@ -54,6 +54,7 @@ SECTIONS = {
     },
     "Keep house": {
         "gc": "home:gc",
+        "archive": "archive:archive",
         "export": "exchange:export",
         "import": "exchange:import_",
         "migrate": "migrate:migrate",

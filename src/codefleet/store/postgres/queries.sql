@@ -240,6 +240,17 @@ WITH told AS (
 )
 UPDATE log SET seq = greatest(log.seq, (SELECT max(seq) FROM told)) RETURNING seq;
 
+-- name: forget_event
+-- The newest stays, as in every store; and so do the events that bills are from.
+DELETE FROM events USING json_to_recordset(%(rows)s) AS row (seq bigint, task text, kind text)
+WHERE events.seq = row.seq AND events.task = row.task AND events.kind = row.kind
+    AND events.kind <> 'run.used' AND events.seq < (SELECT seq FROM log)
+    AND EXISTS (
+        SELECT 1 FROM tasks
+        WHERE id = row.task AND state IN ('completed', 'failed', 'cancelled')
+    )
+RETURNING events.seq;
+
 -- name: some_expired
 -- A cheap look before the dear one, mostly nobody's lease has run out; and what time it is.
 SELECT moment(%(now)s), EXISTS (

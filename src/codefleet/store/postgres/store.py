@@ -12,7 +12,7 @@ from codefleet.domain.model import Event
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Clock, Write
 from codefleet.store.exchange import parsed
-from codefleet.store.postgres import claims, schema, transfer
+from codefleet.store.postgres import claims, rows, schema, transfer
 from codefleet.store.postgres.bell import Bell
 from codefleet.store.postgres.commits import Commits
 from codefleet.store.postgres.connections import Connections
@@ -103,6 +103,16 @@ class PostgresStore(Readings):
 
         await self._ready()
         await self._commits.ask(step)
+
+    async def forget_events(self, events: Sequence[Event]) -> int:
+        async def step(tx: Transaction) -> Answer:
+            listed = rows.listed({**rows.of_event(each), "seq": each.seq} for each in events)
+            gone = len(await tx.rows("forget_event", rows=listed))
+            return lambda first: gone
+
+        await self._ready()
+        many: int = await self._commits.ask(step)
+        return many
 
     async def export(self) -> AsyncIterator[tuple[str, str]]:
         # A connection of its own: one view of everything, however long the reader takes.

@@ -158,6 +158,15 @@ INSERT INTO events (task, kind, body) VALUES (:task, :kind, :body);
 -- An imported event keeps its seq, above all that this store has given before.
 INSERT INTO events (seq, task, kind, body) VALUES (:seq, :task, :kind, :body);
 
+-- name: forget_event
+-- The newest stays, because the next seq is one above it; and so do the events that bills are from.
+DELETE FROM events
+WHERE seq = :seq AND task = :task AND kind = :kind AND kind <> 'run.used'
+    AND seq < (SELECT max(seq) FROM events)
+    AND EXISTS (
+        SELECT 1 FROM tasks WHERE id = :task AND state IN ('completed', 'failed', 'cancelled')
+    );
+
 -- name: some_expired
 -- A cheap look before the dear one: mostly nobody's lease has run out.
 SELECT 1 FROM runs INDEXED BY runs_live WHERE outcome IS NULL AND lease_until <= :now LIMIT 1;

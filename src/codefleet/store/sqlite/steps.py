@@ -75,6 +75,14 @@ def append(database: Database, events: Sequence[Event]) -> Sequence[Event]:
     ]
 
 
+def forget(database: Database, events: Sequence[Event]) -> int:
+    """Take events of finished tasks out of the log and return how many went."""
+    return sum(
+        database.run("forget_event", {**rows.of_event(event), "seq": event.seq}).rowcount
+        for event in events
+    )
+
+
 def _put(database: Database, kind: _Kind, noun: Other) -> None:
     verb = "save" if noun.version else "add"
     values = {"id": kind.key(noun), "version": noun.version, "body": noun.model_dump_json()}

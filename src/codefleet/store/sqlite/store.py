@@ -72,6 +72,9 @@ class SqliteStore(Readings):
     async def forget_runner(self, runner: str) -> None:
         await self._commits.ask(lambda: self._database.run("drop_runner", {"id": runner}))
 
+    async def forget_events(self, events: Sequence[Event]) -> int:
+        return await self._commits.ask(lambda: steps.forget(self._database, events))
+
     async def export(self) -> AsyncIterator[tuple[str, str]]:
         # A connection of its own: one view of everything, however long the reader takes.
         with in_words(self._database.path), closing(self._database.again()) as view:

@@ -1,0 +1,122 @@
+"""The archive: the story of tasks that are long finished, in compressed files beside the store."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.events import BILLED, event
+from codefleet.domain.model import Event, TaskId
+from codefleet.fleet import archive_files
+from codefleet.fleet.core import Core
+from codefleet.ports import TaskQuery, Write
+
+PAGE = 1000
+
+
+class Archived(NamedTuple):
+    """How many events of how many tasks moved, and the files that hold them now."""
+
+    events: int = 0
+    tasks: int = 0
+    files: Sequence[Path] = ()
+
+
+class Archive(Core):
+    @property
+    def archive_folder(self) -> Path:
+        return self.home / "archive"
+
+    async def archive(self, *, older_than: timedelta, dry_run: bool = False) -> Archived:
+        """Move the events of tasks that finished longer ago than this into a compressed file.
+
+        What was spent stays in the log, for the bill. Killed at any moment it loses nothing: the
+        next call goes on where it stopped.
+        """
+        before = await self.store.now() - older_than
+        if dry_run:
+            return await self._sum(before)
+        with archive_files.held(self.archive_folder):
+            left_behind = [await self._let_go(f) for f in archive_files.moving(self.archive_folder)]
+            if file := await self._written(before):
+                return _sum_of([*left_behind, await self._let_go(file)])
+            return _sum_of(left_behind)
+
+    async def story(self, *, task: str | None = None, after: int = 0) -> AsyncIterator[Event]:
+        """The log in its order, with what was moved into the archive of this machine."""
+        only = (await self.get(task)).id if task else None
+        files = sorted(self.archive_folder.glob(f"*{archive_files.WHOLE}"))
+        archived = archive_files.events(files, task=only, after=after)
+        old = next(archived, None)
+        while page := await self.store.events(after=after, task=only):
+            for each in page:
+                while old and old.seq < each.seq:
+                    yield old
+                    old = next(archived, None)
+                if old == each:  # on its way: it is in both
+                    old = next(archived, None)
+                yield each
+            after = page[-1].seq
+        while old:
+            yield old
+            old = next(archived, None)
+
+    async def _sum(self, before: datetime) -> Archived:
+        many, tasks = 0, set[str | None]()
+        async for some in self._old(before):
+            many += len(some)
+            tasks.update(each.task for each in some)
+        return Archived(many, len(tasks))
+
+    async def _written(self, before: datetime) -> Path | None:
+        """Write all that is to move into one file; None when there is nothing."""
+        draft, many = archive_files.NewFile(self.archive_folder), 0
+        try:
+            async for some in self._old(before):
+                draft.add(some)
+                many += len(some)
+            if many:
+                return draft.keep()
+        except BaseException:
+            draft.drop()
+            raise
+        draft.drop()
+        return None
+
+    async def _let_go(self, file: Path) -> Archived:
+        """Take the events of a file out of the store."""
+        stored, tasks, gone = archive_files.events([file]), set[str | None](), 0
+        while some := list(islice(stored, PAGE)):
+            gone += await self.store.forget_events(some)
+            tasks.update(each.task for each in some)
+        file = archive_files.moved(file)
+        told = event(
+            "fleet.archived", await self.store.now(), f"{gone} events moved to {file.name}"
+        )
+        await self.store.write(Write(events=[told]))
+        return Archived(gone, len(tasks), (file,))
+
+    async def _old(self, before: datetime) -> AsyncIterator[Sequence[Event]]:
+        """What is to move, a page at a time; it ends with the first page that has nothing old."""
+        finished: dict[TaskId, bool] = {}
+        after, last = 0, await self.store.last_seq()
+        while page := await self.store.events(after=after, before=last, limit=PAGE):
+            after = page[-1].seq
+            old = [each for each in page if each.at < before]
+            if not old:
+                return
+            told = [(each, each.task) for each in old if each.task and each.kind != BILLED]
+            unknown = sorted({task for _, task in told} - finished.keys())
+            found = await self.store.tasks(TaskQuery(ids=unknown)) if unknown else ()
+            finished.update((t.id, t.state.is_final and t.updated_at < before) for t in found)
+            if some := [each for each, task in told if finished.get(task)]:
+                yield some
+
+
+def _sum_of(parts: Sequence[Archived]) -> Archived:
+    return Archived(
+        sum(part.events for part in parts),
+        sum(part.tasks for part in parts),
+        [file for part in parts for file in part.files],
+    )

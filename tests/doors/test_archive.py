@@ -1,0 +1,159 @@
+"""The archive: what moves, what stays, and what a kill in the middle leaves."""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codefleet.domain.errors import Refused
+from codefleet.fleet import archive_files
+from tests.doors.conftest import Cli
+from tests.doors.test_add import added
+
+KILLED = 9
+ARCHIVE = """
+import os
+from codefleet.doors.cli import main
+from codefleet.fleet import archive, archive_files
+from codefleet.store.sqlite.store import SqliteStore
+archive.PAGE = 2
+seen = []
+def dies_at(place, name, call):
+    whole = getattr(place, name)
+    def until_then(*args, **more):
+        seen.append(name)
+        return os._exit(9) if len(seen) == call else whole(*args, **more)
+    setattr(place, name, until_then)
+{death}
+main(["archive", "--older-than", "0s"])
+"""
+DEATHS = {
+    "before the file is whole": "dies_at(archive_files.NewFile, 'keep', 1)",
+    "between the disk and the name": "dies_at(archive_files, '_renamed', 1)",
+    "before anything leaves the store": "dies_at(SqliteStore, 'forget_events', 1)",
+    "in the middle of leaving": "dies_at(SqliteStore, 'forget_events', 2)",
+    "before the last name": "dies_at(archive_files, 'moved', 1)",
+}
+
+
+def finished(fleet: Cli, title: str) -> str:
+    task = added(fleet, title)
+    assert fleet("cancel", task).code == 0
+    added(fleet, "The newest event of all stays")
+    return task
+
+
+def story(fleet: Cli, *args: str) -> list[dict[str, Any]]:
+    shown = fleet("log", "--json", "--since", "0", *args)
+    assert shown.code == 0
+    return [json.loads(line) for line in shown.out.splitlines()]
+
+
+def seqs(events: Sequence[dict[str, Any]]) -> list[int]:
+    return [event["seq"] for event in events]
+
+
+def test_events_of_finished_tasks_move_and_are_read_back(fleet: Cli, home: Path) -> None:
+    done, waiting = finished(fleet, "Paint the shed"), added(fleet, "Mow the lawn")
+    before = story(fleet)
+    moved = fleet("archive", "--older-than", "0s")
+    assert moved.code == 0
+    assert moved.out == f"{home}/archive/events-00001.jsonl.gz\n"
+    assert "2 events of 1 task moved" in moved.err
+    assert done not in {event["task"] for event in story(fleet)}
+    assert [event["kind"] for event in story(fleet, waiting)] == ["task.added"]
+    assert [e["kind"] for e in story(fleet, "--archived", done)] == ["task.added", "task.cancelled"]
+    assert story(fleet, "--archived")[:-1] == before
+    assert fleet("show", done).code == 0
+
+
+def test_the_end_of_the_whole_story_can_be_read(fleet: Cli) -> None:
+    finished(fleet, "Paint the shed")
+    before = fleet("log", "-n", "2").out
+    fleet("archive", "--older-than", "0s")
+    assert fleet("log", "--archived", "-n", "3").out.startswith(before)
+    assert len(story(fleet, "--archived", "-n", "2")) == 2
+
+
+def test_a_dry_run_only_tells(fleet: Cli, home: Path) -> None:
+    finished(fleet, "Paint the shed")
+    before = story(fleet)
+    told = fleet("archive", "--older-than", "0s", "--dry-run")
+    assert "2 events of 1 task would go" in told.err
+    assert story(fleet) == before
+    assert not (home / "archive").exists()
+
+
+def test_what_is_young_stays(fleet: Cli, home: Path) -> None:
+    finished(fleet, "Paint the shed")
+    before = story(fleet)
+    assert "0 events of 0 tasks moved" in fleet("archive").err
+    assert story(fleet) == before
+    assert list((home / "archive").iterdir()) == []
+
+
+def test_every_call_writes_a_file_of_its_own_that_any_program_can_read(
+    fleet: Cli, home: Path
+) -> None:
+    for title in ("Paint the shed", "Mow the lawn"):
+        finished(fleet, title)
+        fleet("archive", "--older-than", "0s")
+    files = sorted((home / "archive").iterdir())
+    assert [file.name for file in files] == ["events-00001.jsonl.gz", "events-00002.jsonl.gz"]
+    assert {file.stat().st_mode & 0o077 for file in files} == {0}
+    lines = gzip.decompress(files[1].read_bytes()).splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["task.added", "task.cancelled"]
+
+
+def test_a_task_that_is_retried_keeps_its_archived_story(fleet: Cli) -> None:
+    task = finished(fleet, "Paint the shed")
+    fleet("archive", "--older-than", "0s")
+    assert fleet("retry", task).code == 0
+    kinds = [event["kind"] for event in story(fleet, "--archived", task)]
+    assert kinds == ["task.added", "task.cancelled", "task.retried"]
+    assert "0 events" in fleet("archive", "--older-than", "0s").err
+
+
+@pytest.mark.parametrize("death", DEATHS.values(), ids=DEATHS)
+def test_killed_in_the_middle_it_loses_nothing_and_repeats_nothing(
+    fleet: Cli, home: Path, death: str
+) -> None:
+    done = {finished(fleet, title) for title in ("Paint the shed", "Mow the lawn", "Feed the cat")}
+    before = story(fleet)
+    killed = subprocess.run([sys.executable, "-c", ARCHIVE.format(death=death)], check=False)
+    assert killed.returncode == KILLED
+    assert story(fleet, "--archived") == before
+    assert fleet("archive", "--older-than", "0s").code == 0
+    assert seqs(story(fleet, "--archived"))[: len(before)] == seqs(before)
+    lines = [gzip.decompress(f.read_bytes()).splitlines() for f in (home / "archive").iterdir()]
+    assert len([line for file in lines for line in file]) == 6
+    assert not {event["task"] for event in story(fleet)} & done
+
+
+def test_a_damaged_file_is_told_by_its_name(fleet: Cli, home: Path) -> None:
+    finished(fleet, "Paint the shed")
+    file = Path(fleet("archive", "--older-than", "0s").out.strip())
+    file.write_bytes(file.read_bytes()[:-12])
+    shown = fleet("log", "--archived")
+    assert shown.code == 5
+    assert f"the archive {file} is damaged" in shown.err
+
+
+def test_two_do_not_archive_at_once(tmp_path: Path) -> None:
+    with (
+        archive_files.held(tmp_path),
+        pytest.raises(Refused, match="another"),
+        archive_files.held(tmp_path),
+    ):
+        pass
+
+
+def test_a_span_that_is_none_is_refused(fleet: Cli) -> None:
+    refused = fleet("archive", "--older-than", "a while")
+    assert refused.code == 2
+    assert "say 90m, 12h, 30d or 8w" in refused.err
