@@ -6,16 +6,19 @@ from importlib import import_module
 from bench.row import Row
 
 PARTS = ("store", "postgres", "worktree", "wake", "agents", "cli", "mcp")
+BY_NAME = ("scale",)
+"""Run only when they are named: they take minutes and much room."""
+KNOWN = (*PARTS, *BY_NAME)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)}")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of: {', '.join(KNOWN)}")
     parser.add_argument("--quick", action="store_true", help="small sizes, rough numbers")
     asked = parser.parse_args()
     for part in asked.parts:
-        if part not in PARTS:
-            parser.error(f"{part} is no part; there are: {', '.join(PARTS)}")
+        if part not in KNOWN:
+            parser.error(f"{part} is no part; there are: {', '.join(KNOWN)}")
     print(f"{'':58} {'ours':>12} {'raw':>12} {'ratio':>7} {'goal':>6}")
     for part in asked.parts or PARTS:
         for row in import_module(f"bench.{part}").measure(asked.quick):

@@ -50,13 +50,18 @@ def _draft(number: int) -> Draft:
 
 
 def _row(home: Path, command: str, tasks: int) -> Row:
+    name = f"fleet {command} from cold, {tasks:,} tasks (goal: below 200 ms)"
+    return Row(name, *cold(home, command), "ms", None)
+
+
+def cold(home: Path, command: str) -> tuple[float, float]:
+    """Milliseconds of a command, and of an interpreter that only loads the libraries."""
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{home}/bytecode"}
     ours, raw = [], []
     for _ in range(1 + ROUNDS):
         ours.append(_milliseconds(["-m", "codefleet", "--home", str(home), command], env))
         raw.append(_milliseconds(["-c", LIBRARIES], env))
-    name = f"fleet {command} from cold, {tasks:,} tasks (goal: below 200 ms)"
-    return Row(name, median(ours[1:]), median(raw[1:]), "ms", None)  # the first wrote the bytecode
+    return median(ours[1:]), median(raw[1:])  # the first wrote the bytecode
 
 
 def _milliseconds(args: Sequence[str], env: Mapping[str, str]) -> float:
