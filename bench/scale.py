@@ -119,6 +119,7 @@ def _filled(home: Path, many: int) -> Filled:
     asyncio.run(SqliteStore.open(path, clock=RealClock()).close())
     history = History(many, Rows(rows.of_task, rows.of_run, rows.of_event, instant))
     connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
     indexes = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
@@ -131,7 +132,6 @@ def _filled(home: Path, many: int) -> Filled:
     for _, sql in indexes:
         connection.execute(sql)
     connection.execute("COMMIT")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     return Filled(home, many, history.busiest)
 

@@ -14,6 +14,7 @@ from codefleet.domain.errors import Cycle, FleetError, Refused
 from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery, Write
+from codefleet.store.postgres import commits
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.wiring import open_store
 from tests import postgres
@@ -212,3 +213,19 @@ async def test_an_hour_of_skew_on_one_machine_changes_nothing(
         assert await skewed.now() - await stores[0].now() < timedelta(seconds=BOUND_S)
     finally:
         await skewed.close()
+
+
+async def test_counts_are_right_while_and_after_their_tallies_are_folded(
+    stores: list[PostgresStore], stranger: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "SWEEP_EVERY", 1)
+    await add(stores[0], *(task(f"t{n}") for n in range(20)))
+    async with asyncio.timeout(BOUND_S):
+        for number in range(4):
+            taken = [await take(store) for store in stores]
+            done = zip(stores, map(completed, taken), strict=True)
+            await asyncio.gather(*(store.write(step) for store, step in done))
+            counted = {"pending": 16 - 4 * number, "completed": 4 * (number + 1)}
+            assert await stores[number].counts() == counted
+    found = await stranger.execute("SELECT count(*) FROM tallies")
+    assert (await found.fetchone() or (0,))[0] < 20

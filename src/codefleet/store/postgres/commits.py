@@ -138,7 +138,7 @@ class Commits:
         """What is to be done with the next transaction for the good of all."""
         due = []
         if self._attempts % SWEEP_EVERY == 0:
-            due.append("sweep_marks")
+            due += ["sweep_marks", "fold_tallies"]
         if time.monotonic() - self._looked > LOOK_EVERY_S:
             self._looked = time.monotonic()
             due.append("end_abandoned")

@@ -66,6 +66,12 @@ SELECT seq FROM commits WHERE mark = %(mark)s;
 -- Nobody waits for the answer to a commit for as long.
 DELETE FROM commits WHERE at < now() - interval '1 hour';
 
+-- name: fold_tallies
+-- Many small rows become one for each kind; their sum is the same at every moment.
+WITH gone AS (DELETE FROM tallies RETURNING state, blocked, many)
+INSERT INTO tallies
+SELECT state, blocked, sum(many) FROM gone GROUP BY state, blocked HAVING sum(many) <> 0;
+
 -- name: server
 -- What `fleet doctor` says of the store.
 SELECT current_setting('server_version'), current_setting('server_version_num')::int,
