@@ -169,8 +169,30 @@ def test_every_statement_is_explained_and_can_be_prepared(tmp_path: Path) -> Non
     named = statements.Statements(text)
     parts = ("AND", "ORDER BY", ")")
     whole = [named[name] for name in named if not named[name].startswith(parts)]
-    whole.remove(named["tasks"])
+    for head in ("tasks", "ready_tasks"):
+        whole.remove(named[head])
     whole.append(named.joined("tasks", "most_urgent_first", "chosen_by_urgency"))
+    whole.append(
+        named.joined("ready_tasks", "that_are_ready", "most_urgent_first", "chosen_by_urgency")
+    )
     for statement in (part for text in whole for part in text.split(";")):
         file.connection.execute(f"EXPLAIN {statement}", defaultdict(str))
     file.close()
+
+
+@pytest.mark.parametrize(
+    ("names", "index"),
+    [
+        (("ready_tasks", "that_are_ready"), "tasks_ready"),
+        (("tasks", "in_state"), "tasks_by_state (state=?)"),
+    ],
+)
+def test_the_most_urgent_of_many_are_the_first_of_an_index(
+    tmp_path: Path, names: tuple[str, ...], index: str
+) -> None:
+    file = database.opened(tmp_path / "fleet.db", durability="full", create=True)
+    named = statements.read(database.HERE / "queries.sql")
+    chosen = named.joined(*names, "most_urgent_first").partition("IN (")[2]
+    plan = file.connection.execute(f"EXPLAIN QUERY PLAN {chosen}", defaultdict(str)).fetchall()
+    file.close()
+    assert [index in step[3] for step in plan] == [True], plan

@@ -56,7 +56,8 @@ class Readings(ABC):
     async def tasks(self, query: TaskQuery) -> Sequence[Task]:
         filters = {
             "with_ids": query.ids is not None,
-            "in_states": bool(query.states),
+            "in_state": len(query.states) == 1,
+            "in_states": len(query.states) > 1,
             "in_repo": query.repo is not None,
             "with_label": query.label is not None,
             "with_text": bool(query.text),
@@ -64,10 +65,11 @@ class Readings(ABC):
         }
         return await self._nouns(
             Task,
-            "tasks",
+            "ready_tasks" if query.ready and not query.newest_first else "tasks",
             *(name for name, is_asked in filters.items() if is_asked),
             *(("newest_first", "chosen_by_age") if query.newest_first else BY_URGENCY),
             ids=list(query.ids or ()),
+            state=str(query.states[0]) if query.states else None,
             states=[str(state) for state in query.states],
             repo=query.repo,
             label=query.label,

@@ -333,9 +333,18 @@ SELECT min(moment) FROM (
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
+-- name: ready_tasks
+-- The same head for those that are ready.
+SELECT task.body FROM tasks AS task
+WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
+
 -- name: with_ids
 -- For tasks named by their ids.
 AND task.id = ANY (%(ids)s)
+
+-- name: in_state
+-- For tasks in one state, which an index has in their order.
+AND task.state = %(state)s
 
 -- name: in_states
 -- For tasks in any of some states.

@@ -251,9 +251,18 @@ SELECT min(moment) FROM (
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
+-- name: ready_tasks
+-- The same head for those that are ready. Named index: the planner would rather sort all of them.
+SELECT task.body FROM tasks AS task
+WHERE task.place IN (SELECT task.place FROM tasks AS task INDEXED BY tasks_ready WHERE TRUE
+
 -- name: with_ids
 -- For tasks named by their ids.
 AND task.id IN (SELECT value FROM json_each(:ids))
+
+-- name: in_state
+-- For tasks in one state, which an index has in their order.
+AND task.state = :state
 
 -- name: in_states
 -- For tasks in any of some states.
