@@ -2,7 +2,7 @@
 # make test   everything that proves it
 # make fast   the tests without the slow campaigns
 # make check  style, types and the direction of imports
-# make bench  the measurements behind the numbers in the docs
+# make bench  the measurements behind docs/explanation/performance.md
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,6 +28,7 @@ check: .venv/ready
 	$(BIN)/lint-imports
 
 bench: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	$(BIN)/python -m bench
 
 docs: .venv/ready

@@ -1,11 +1,15 @@
-"""Measure: `python -m bench [PART ...] [--quick]` prints ours beside raw, and the ratio."""
+"""Measure: `python -m bench [PART ...] [--quick]` prints ours beside raw, and the ratio.
+
+What is not measured quickly goes into docs/explanation/performance.md, with a plot.
+"""
 
 import argparse
 from importlib import import_module
 
+from bench import page, results
 from bench.row import Row
 
-PARTS = ("store", "postgres", "worktree", "wake", "agents", "cli", "mcp")
+PARTS = ("store", "postgres", "libraries", "worktree", "wake", "agents", "cli", "mcp")
 BY_NAME = ("scale",)
 """Run only when they are named: they take minutes and much room."""
 KNOWN = (*PARTS, *BY_NAME)
@@ -21,8 +25,13 @@ def main() -> None:
             parser.error(f"{part} is no part; there are: {', '.join(KNOWN)}")
     print(f"{'':58} {'ours':>12} {'raw':>12} {'ratio':>7} {'goal':>6}")
     for part in asked.parts or PARTS:
+        measured = results.Part(results.machine(), [])
         for row in import_module(f"bench.{part}").measure(asked.quick):
             print(_line(row), flush=True)
+            measured.rows.append(row)
+        if not asked.quick:
+            results.save({part: measured})
+            page.write(results.read())
 
 
 def _line(row: Row) -> str:

@@ -4,52 +4,46 @@ Not part of a plain `python -m bench`, because it takes minutes and gigabytes: s
 """
 
 import asyncio
-import sqlite3
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import psycopg
+from tests.postgres import Server
+
 from bench.cli import cold
-from bench.history import EVENTS_EACH, RARE, History, Rows
-from bench.history import Row as TableRow
+from bench.filling import into_postgres, into_sqlite
+from bench.history import EVENTS_EACH, RARE
 from bench.row import Row
 from bench.store import LEASE, SEATS, RealClock
-from codefleet.domain.model import TaskId, instant
+from codefleet.config import Config
+from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
+from codefleet.fleet import Fleet
 from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import Store, TaskQuery
-from codefleet.store.sqlite import rows
+from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.sqlite.store import SqliteStore
 from codefleet.wiring import DATABASE
 
-ROUNDS = 21
+ROUNDS = 11
 GOAL = 3.0
 AN_HOUR = timedelta(hours=1)
-AT_ONCE = 50_000
 
 
 class Filled(NamedTuple):
-    """A home whose store holds so many tasks, one of which has a story to read."""
+    """A store that holds so many tasks, one of which has a story to read."""
 
-    home: Path
+    place: str
     tasks: int
     example: TaskId
 
 
 Question = Callable[[Store, TaskId], Awaitable[object]]
-
-
-async def _search_open(store: Store, _: TaskId) -> None:
-    assert await store.tasks(TaskQuery(states=UNFINISHED, text=RARE, limit=50)) is not None
-
-
-async def _search_all(store: Store, _: TaskId) -> None:
-    assert await store.tasks(TaskQuery(text=RARE, limit=50))
 
 
 async def _claim(store: Store, _: TaskId) -> None:
@@ -59,13 +53,17 @@ async def _claim(store: Store, _: TaskId) -> None:
 QUESTIONS: dict[str, Question] = {
     "ready list, 50": lambda store, _: store.tasks(TaskQuery(ready=True, limit=50)),
     "counts by state": lambda store, _: store.counts(),
+    "the whole of `fleet status`": lambda store, _: _fleet(store).status(),
     "a task's last 50 events": lambda store, task: store.events(task=task, newest=True, limit=50),
     "the last 50 events of all": lambda store, _: store.events(newest=True, limit=50),
     "conflicts of the last hour": lambda store, _: store.conflicts(
         since=datetime.now(UTC) - AN_HOUR
     ),
-    "text search, open tasks": _search_open,
-    "text search, all tasks": _search_all,
+    "similar tasks": lambda store, _: _fleet(store).search(f"Extract the {RARE}"),
+    "text search, open tasks": lambda store, _: store.tasks(
+        TaskQuery(states=UNFINISHED, text=RARE, limit=50)
+    ),
+    "text search, all tasks": lambda store, _: store.tasks(TaskQuery(text=RARE, limit=50)),
     "claim": _claim,
 }
 
@@ -73,79 +71,82 @@ QUESTIONS: dict[str, Question] = {
 def measure(quick: bool) -> Iterator[Row]:
     many, few = (10_000, 1_000) if quick else (1_000_000, 10_000)
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
-        small = _filled(Path(folder) / "small", few)
-        large = _filled(Path(folder) / "large", many)
-        yield from asyncio.run(_answers(small, large))
-        yield _status(small, large)
-        yield _size(small, large)
+        small = _in_file(Path(folder) / "small", few)
+        large = _in_file(Path(folder) / "large", many)
+        yield from asyncio.run(_answers("SQLite", large, small, _open_file))
+        yield _status(large, small)
+        yield _size("SQLite", many, _file_size(large), _file_size(small))
+    server = Server.made("listen_addresses=''", "max_wal_size='8GB'", "shared_buffers='1GB'")
+    try:
+        small, large = (_on_server(server.fresh(), number) for number in (few, many))
+        yield from asyncio.run(_answers("PostgreSQL", large, small, PostgresStore))
+        yield _size("PostgreSQL", many, _database_size(large), _database_size(small))
+    finally:
+        server.remove()
 
 
-async def _answers(small: Filled, large: Filled) -> Sequence[Row]:
-    stores = [SqliteStore.open(f.home / DATABASE, clock=RealClock()) for f in (large, small)]
-    names = {name: f"SQLite: {name}" for name in QUESTIONS}
+async def _answers(
+    engine: str, large: Filled, small: Filled, opened: Callable[[str], Store]
+) -> Sequence[Row]:
+    stores = opened(large.place), opened(small.place)
     try:
         return [
-            await _row(names[name], ask, stores, (large, small)) for name, ask in QUESTIONS.items()
+            Row(f"{engine}: {name}", *await _times(ask, stores, (large, small)), "ms", GOAL)
+            for name, ask in QUESTIONS.items()
         ]
     finally:
         for store in stores:
             await store.close()
 
 
-async def _row(name: str, ask: Question, stores: Sequence[Store], filled: Sequence[Filled]) -> Row:
+async def _times(
+    ask: Question, stores: tuple[Store, Store], filled: tuple[Filled, Filled]
+) -> tuple[float, float]:
     """Both are asked turn about, so that a busy machine is busy for both alike."""
-    took: list[list[float]] = [[], []]
+    took: tuple[list[float], list[float]] = ([], [])
     for _ in range(1 + ROUNDS):
         for store, its, times in zip(stores, filled, took, strict=True):
             start = time.perf_counter()
             await ask(store, its.example)
             times.append((time.perf_counter() - start) * 1000)
-    large, small = (median(times[1:]) for times in took)
-    return Row(f"{name}, {filled[0].tasks:,} beside {filled[1].tasks:,}", large, small, "ms", GOAL)
+    return median(took[0][1:]), median(took[1][1:])
 
 
-def _status(small: Filled, large: Filled) -> Row:
-    (ours, _), (few, _) = (cold(filled.home, "status") for filled in (large, small))
-    return Row("fleet status from cold (goal: below 250 ms)", ours, few, "ms", None)
+def _fleet(store: Store) -> Fleet:
+    return Fleet(store, Config(), Path())
 
 
-def _size(small: Filled, large: Filled) -> Row:
-    ours, few = ((filled.home / DATABASE).stat().st_size / 1e6 for filled in (large, small))
-    return Row(f"size, {large.tasks:,} tasks, {EVENTS_EACH} events each", ours, few, "MB", None)
+def _status(large: Filled, small: Filled) -> Row:
+    (ours, _), (few, _) = (cold(Path(each.place).parent, "status") for each in (large, small))
+    return Row("SQLite: `fleet status` from cold (goal: below 250 ms)", ours, few, "ms", None)
 
 
-def _filled(home: Path, many: int) -> Filled:
-    path = home / DATABASE
-    asyncio.run(SqliteStore.open(path, clock=RealClock()).close())
-    history = History(many, Rows(rows.of_task, rows.of_run, rows.of_event, instant))
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("PRAGMA journal_mode = OFF")
-    connection.execute("PRAGMA synchronous = OFF")
-    indexes = connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
-    ).fetchall()
-    connection.execute("BEGIN IMMEDIATE")
-    for name, _ in indexes:  # to sort once is quicker than to keep order all the time
-        connection.execute(f"DROP INDEX {name}")
-    for table in history.tables():
-        _insert(connection, table.name, table.rows)
-    for _, sql in indexes:
-        connection.execute(sql)
-    connection.execute("COMMIT")
-    connection.close()
-    return Filled(home, many, history.busiest)
+def _size(engine: str, tasks: int, large: int, small: int) -> Row:
+    name = f"{engine}: size of {tasks:,} tasks with {EVENTS_EACH} events each"
+    return Row(name, large / 1e6, small / 1e6, "MB", None)
 
 
-def _insert(connection: sqlite3.Connection, table: str, given: Iterator[TableRow]) -> None:
-    known = [
-        row[1]
-        for row in connection.execute(f"PRAGMA table_xinfo({table})")
-        if row[6] == 0 and row[1] != "place"  # what the engine does not make itself
-    ]
-    statement = ""
-    while some := list(islice(given, AT_ONCE)):
-        columns = [name for name in known if name in some[0]]
-        statement = statement or (
-            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-        )
-        connection.executemany(statement, ([row[name] for name in columns] for row in some))
+def _in_file(home: Path, many: int) -> Filled:
+    history = into_sqlite(home / DATABASE, many)
+    return Filled(str(home / DATABASE), many, history.busiest)
+
+
+def _open_file(place: str) -> Store:
+    return SqliteStore.open(Path(place), clock=RealClock())
+
+
+def _file_size(filled: Filled) -> int:
+    return Path(filled.place).stat().st_size
+
+
+def _on_server(address: str, many: int) -> Filled:
+    return Filled(address, many, into_postgres(address, many).busiest)
+
+
+def _database_size(filled: Filled) -> int:
+    """All of its tables and their indexes."""
+    relations = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
+    ours = f"{relations} AND relnamespace = current_schema()::regnamespace"
+    with psycopg.connect(filled.place) as connection:
+        ((size,),) = connection.execute(ours.encode()).fetchall()
+    return int(size)

@@ -101,12 +101,12 @@ def parts(quick: bool) -> list[Part]:
 
 
 async def add_single(stores: Stores, size: int) -> Times:
-    tasks = iter([_task(number) for number in range(size)])
+    tasks = iter([a_task(number) for number in range(size)])
     numbers = iter(range(size))
 
     async def ours(many: int) -> None:
         for task in islice(tasks, many):
-            await stores.ours.write(Write(tasks=[task], events=[_event("task.added", task)]))
+            await stores.ours.write(Write(tasks=[task], events=[an_event("task.added", task)]))
 
     async def raw(many: int) -> None:
         for number in islice(numbers, many):
@@ -116,12 +116,12 @@ async def add_single(stores: Stores, size: int) -> Times:
 
 
 async def add_bulk(stores: Stores, size: int) -> Times:
-    tasks = iter([_task(number) for number in range(TURNS * size)])
+    tasks = iter([a_task(number) for number in range(TURNS * size)])
     numbers = iter(range(TURNS * size))
 
     async def ours(many: int) -> None:
         batch = list(islice(tasks, many))
-        events = [_event("task.added", task) for task in batch]
+        events = [an_event("task.added", task) for task in batch]
         await stores.ours.write(Write(tasks=batch, events=events))
 
     async def raw(many: int) -> None:
@@ -182,7 +182,7 @@ async def _in_turns(size: int, *works: Callable[[int], Awaitable[None]]) -> Time
 
 
 async def _appended(stores: Stores, size: int, *, at_once: int) -> Times:
-    told = [_event("run.said", _task(1))] * at_once
+    told = [an_event("run.said", a_task(1))] * at_once
 
     async def ours(many: int) -> None:
         for _ in range(many // at_once):
@@ -201,7 +201,7 @@ async def _worked(stores: Stores, size: int, needs: Needs, *, at_once: int) -> T
 
     async def ours(many: int) -> None:
         left = iter(range(many))
-        await asyncio.gather(*(_work(stores.ours, seat, left) for seat in SEATS[:at_once]))
+        await asyncio.gather(*(work_off(stores.ours, seat, left) for seat in SEATS[:at_once]))
 
     async def raw(many: int) -> None:
         _work_raw(stores.raw, many, at_once)
@@ -215,7 +215,7 @@ async def _worked(stores: Stores, size: int, needs: Needs, *, at_once: int) -> T
     return times
 
 
-async def _work(store: Store, seat: Seat, left: Iterator[int]) -> None:
+async def work_off(store: Store, seat: Seat, left: Iterator[int]) -> None:
     """Claim and complete one task after another, as long as some are left to do."""
     for _ in left:
         while not (claims := await store.claim([seat], Want(), lease=LEASE)):
@@ -223,7 +223,7 @@ async def _work(store: Store, seat: Seat, left: Iterator[int]) -> None:
             if claims := await store.claim([seat], Want(), lease=LEASE):
                 break
             await store.changed(seen, within=1)
-        await store.write(_completed(claims[0]))
+        await store.write(completed(claims[0]))
 
 
 def _work_raw(queue: Raw, many: int, at_once: int) -> None:
@@ -237,7 +237,7 @@ async def _fill(stores: Stores, size: int, needs: Needs) -> None:
     by_task: dict[int, list[str]] = {}
     for task, need in needs:
         by_task.setdefault(task, []).append(f"t{need}")
-    await stores.ours.write(Write(tasks=[_task(n, by_task.get(n, ())) for n in range(size)]))
+    await stores.ours.write(Write(tasks=[a_task(n, by_task.get(n, ())) for n in range(size)]))
     stores.raw.add(range(size), needs)
     if stores.raw_runs:
         stores.raw_runs.add(range(size), needs)
@@ -255,9 +255,9 @@ async def _past_the_blocked(blocked: int) -> Row:
 
 
 async def _queue(stores: Stores, ready: int, blocked: int) -> None:
-    gate = _task(0).evolve(paused=True)
-    free = [_task(n).evolve(priority=1) for n in range(1, ready + 1)]
-    waiting = [_task(n, ["t0"]).evolve(priority=5) for n in range(1000, 1000 + blocked)]
+    gate = a_task(0).evolve(paused=True)
+    free = [a_task(n).evolve(priority=1) for n in range(1, ready + 1)]
+    waiting = [a_task(n, ["t0"]).evolve(priority=5) for n in range(1000, 1000 + blocked)]
     await stores.ours.write(Write(tasks=[gate, *free, *waiting]))
 
 
@@ -283,7 +283,7 @@ async def _once(part: Part, durability: Durability) -> Times:
 
 @asynccontextmanager
 async def _stores(durability: Durability) -> AsyncIterator[Stores]:
-    run_body = claim(_task(0), SEATS[0], NOW, LEASE, None).run.model_dump_json()
+    run_body = claim(a_task(0), SEATS[0], NOW, LEASE, None).run.model_dump_json()
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         path = Path(folder)
         ours = SqliteStore.open(path / "ours.db", clock=RealClock(), durability=durability)
@@ -304,7 +304,7 @@ def _timed(items: int) -> Iterator[Callable[[], float]]:
     took = time.perf_counter() - begin
 
 
-def _task(number: int, needs: Sequence[str] = ()) -> Task:
+def a_task(number: int, needs: Sequence[str] = ()) -> Task:
     return Task(
         id=TaskId(f"t{number}"),
         title="Extract the mailer",
@@ -316,18 +316,18 @@ def _task(number: int, needs: Sequence[str] = ()) -> Task:
     )
 
 
-BODY = _task(0).model_dump_json()
+BODY = a_task(0).model_dump_json()
 
 
-def _event(kind: str, task: Task) -> Event:
+def an_event(kind: str, task: Task) -> Event:
     return Event(at=NOW, kind=kind, task=task.id, text=task.title)
 
 
-def _completed(claimed: Claim) -> Write:
+def completed(claimed: Claim) -> Write:
     task = move(claimed.task, Verb.COMPLETE, fence=claimed.task.fence + 1)
     return Write(
         tasks=[task],
         runs=[end(claimed.run, Outcome.SUBMITTED, NOW)],
-        events=[_event("task.completed", task)],
+        events=[an_event("task.completed", task)],
         fences={task.id: claimed.task.fence},
     )
