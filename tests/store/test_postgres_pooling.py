@@ -15,6 +15,7 @@ import pytest
 
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Store, TaskQuery, Write
+from codefleet.store.postgres import connections
 from codefleet.store.postgres.connections import Connection, Connections
 from codefleet.store.postgres.store import PostgresStore
 from tests import postgres
@@ -52,6 +53,32 @@ async def assert_it_works(store: Store) -> None:
     assert await ids(store, TaskQuery()) == ["a", "b"]
 
 
+async def is_not_direct(connection: Connection) -> bool:
+    """What is found out behind a pool."""
+    return False
+
+
+async def test_statements_are_kept_only_where_the_server_itself_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def kept(store: PostgresStore) -> int:
+        await add(store, *(task(f"t{n}") for n in range(5)))
+        for _ in range(4):
+            await store.write(completed(await take(store)))
+        async with store._connections.one() as connection:
+            found = await connection.execute("SELECT count(*) FROM pg_prepared_statements")
+            return int((await found.fetchone() or (0,))[0])
+
+    direct, pooled = (PostgresStore(postgres.shared().fresh()) for _ in range(2))
+    try:
+        assert await kept(direct) > 5
+        monkeypatch.setattr(connections, "is_direct", is_not_direct)
+        assert await kept(pooled) == 0
+    finally:
+        await direct.close()
+        await pooled.close()
+
+
 async def test_a_connection_may_forget_everything_between_transactions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -63,6 +90,7 @@ async def test_a_connection_may_forget_everything_between_transactions(
         await put_back(self, connection)
 
     monkeypatch.setattr(Connections, "_put_back", forget)
+    monkeypatch.setattr(connections, "is_direct", is_not_direct)
     store = PostgresStore(postgres.shared().fresh())
     try:
         await assert_it_works(store)

@@ -29,8 +29,6 @@ from codefleet.store.postgres.trouble import is_contested
 ATTEMPTS = 50
 """How often a step that others cross is begun again."""
 SWEEP_EVERY = 1000
-IMPATIENT = b"SET LOCAL lock_timeout = '3s'"
-"""Writes take milliseconds: who waits for longer waits for a writer that froze in the middle."""
 LOOK_EVERY_S = 3.0
 """How often to look for such writers: claims pass by what they hold, and wait for nobody."""
 
@@ -180,14 +178,11 @@ class _Attempt:
     ) -> int:
         async with connection.pipeline():
             await connection.execute(b"BEGIN")
-            await connection.execute(IMPATIENT)
-            if self._is_quick:
-                await connection.execute(b"SET LOCAL synchronous_commit = off")
+            this = await tx.run("this_transaction", commit="off" if self._is_quick else None)
             for name in self._beside:
                 await tx.run(name)
-            this = await tx.run("this_transaction")
             self._answers = await _all_done(tx, asked)
-            ((id_,),) = await this.fetchall()
+            ((id_, _, _),) = await this.fetchall()
             if all(answer is steps.nothing for answer in self._answers):
                 await connection.execute(b"ROLLBACK")
                 return 0

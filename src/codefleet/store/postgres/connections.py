@@ -1,6 +1,7 @@
 """Connections to the server: as many as are used at once, kept for the next who asks.
 
-None carries anything from one transaction to the next, so pgbouncer may stand in between.
+None carries anything from one transaction to the next that is needed there, so pgbouncer may stand
+in between.
 """
 
 import asyncio
@@ -15,6 +16,8 @@ from codefleet.domain.errors import StoreTrouble
 from codefleet.store.postgres.trouble import explained, is_passing, place_of
 
 MOST = 6
+PREPARE_AFTER = 2
+"""How often a statement is sent before the server is asked to keep it."""
 PATIENCE_S = 30.0
 CONNECT_S = 10
 
@@ -38,7 +41,7 @@ class Connections:
 
     async def made(self) -> Connection:
         """A connection of the caller's own."""
-        return await psycopg.AsyncConnection.connect(
+        connection: Connection = await psycopg.AsyncConnection.connect(
             self._address,
             autocommit=True,
             prepare_threshold=None,
@@ -47,6 +50,13 @@ class Connections:
             client_encoding="utf8",
             **_SILENCE,
         )
+        try:
+            if await is_direct(connection):
+                connection.prepare_threshold = PREPARE_AFTER
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[Connection]:
@@ -78,6 +88,13 @@ class Connections:
             await connection.close()
         else:
             self._idle.append(connection)
+
+
+async def is_direct(connection: Connection) -> bool:
+    """Is it the server itself that answers? A pool in between gives out a number of its own, and
+    may hand every transaction to another process, which knows no statement of the last one."""
+    asked = await connection.execute(b"SELECT pg_backend_pid()")
+    return await asked.fetchone() == (connection.info.backend_pid,)
 
 
 class Patience:

@@ -45,8 +45,11 @@ WHERE datname = current_database() AND usename = current_user AND application_na
     AND greatest(query_start, state_change) < clock_timestamp() - interval '3 seconds';
 
 -- name: this_transaction
--- Asked for before a commit, so that its fate can be asked for when the answer to it is lost.
-SELECT pg_current_xact_id()::text;
+-- Asked for before a commit, so that its fate can be asked for when the answer to it is lost. Along
+-- goes what holds for it: writes take milliseconds, so that who waits for longer waits for a writer
+-- that froze in the middle.
+SELECT pg_current_xact_id()::text, set_config('lock_timeout', '3s', TRUE),
+    set_config('synchronous_commit', coalesce(%(commit)s, current_setting('synchronous_commit')), TRUE);
 
 -- name: leave_mark
 -- What only this transaction can have left, and the newest seq as of it; where events are added they
