@@ -5,11 +5,17 @@ from html import escape
 from typing import NamedTuple
 
 from bench.results import Results
+from bench.row import Row
 
 WIDTH, LEFT, BAR, GAP, TOP = 760, 210, 13, 9, 58
 COLORS = ("#4878a8", "#a8c4e0")
 OURS = ("#c2571a", "#eab48c")
 KINDS = ("1 worker", "8 workers")
+OURS_BESIDE = {
+    "codefleet, SQLite normal": ("litequeue",),
+    "codefleet, SQLite full": ("huey", "persist-queue"),
+    "codefleet, PostgreSQL": ("pgqueuer", "procrastinate"),
+}
 
 
 class Bars(NamedTuple):
@@ -51,26 +57,18 @@ def _group(each: Bars, top: int, longest: float) -> Iterator[str]:
 
 
 def _bars(results: Results) -> Iterator[Bars]:
-    for how in ("full", "normal"):
-        ours = _times(results, "store", f", {how}", ours=True)
-        raw = _times(results, "store", f", {how}", ours=False)
-        yield from _bar(f"codefleet, SQLite {how}", ours)
-        yield from _bar(f"raw loop, SQLite {how}", raw)
-    for name in ("litequeue", "huey", "persist-queue"):
-        yield from _bar(f"{name}, SQLite", _times(results, "libraries", "", name=name))
-    yield from _bar("codefleet, PostgreSQL", _times(results, "postgres", "", ours=True))
-    yield from _bar("raw loop, PostgreSQL", _times(results, "postgres", ""))
-    for name in ("pgqueuer", "procrastinate"):
-        yield from _bar(f"{name}, PostgreSQL", _times(results, "libraries", "", name=name))
+    """Only what was measured in one run, so that all had the same machine."""
+    rows = results["libraries"].rows if "libraries" in results else []
+    for ours, beside in OURS_BESIDE.items():
+        yield from _bar(ours, [row.ours for row in _worked(rows, beside[0])])
+        for name in beside:
+            yield from _bar(name, [row.raw for row in _worked(rows, name)])
 
 
-def _times(
-    results: Results, part: str, end: str, *, name: str = "", ours: bool = False
-) -> Sequence[float]:
-    rows = results[part].rows if part in results else ()
-    found = [r for r in rows if "claim + complete" in r.name and r.name.endswith(end)]
-    mine = [row for row in found if row.name.startswith(name)]
-    return [row.ours if ours else row.raw for kind in KINDS for row in mine if kind in row.name]
+def _worked(rows: Sequence[Row], name: str) -> list[Row]:
+    """What one library took with one worker, and with eight."""
+    wanted = [f"{name}: claim + complete, {kind}" for kind in KINDS]
+    return [row for each in wanted for row in rows if row.name == each]
 
 
 def _bar(name: str, microseconds: Sequence[float]) -> Iterator[Bars]:

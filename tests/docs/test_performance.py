@@ -32,5 +32,6 @@ def test_the_plot_has_a_bar_for_each_queue_and_number_of_workers() -> None:
     drawn = plot.drawn({"libraries": results.Part("here", rows)})
     tree = ElementTree.fromstring(drawn)
     bars = [each for each in tree.iter() if each.tag.endswith("rect")]
-    assert len(bars) == 1 + 2
+    assert len(bars) == 1 + 2 * 2
     assert "250,000" in drawn
+    assert "codefleet, SQLite full" in drawn
