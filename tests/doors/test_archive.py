@@ -5,15 +5,20 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from codefleet.domain.errors import Refused
+from codefleet.domain.model import State, TaskId
 from codefleet.fleet import archive_files
+from codefleet.ports import Write
+from codefleet.wiring import open_fleet
 from tests.doors.conftest import Cli
 from tests.doors.test_add import added
+from tests.store.samples import START, StillClock, event, task
 
 KILLED = 9
 ARCHIVE = """
@@ -157,3 +162,38 @@ def test_a_span_that_is_none_is_refused(fleet: Cli) -> None:
     refused = fleet("archive", "--older-than", "a while")
     assert refused.code == 2
     assert "say 90m, 12h, 30d or 8w" in refused.err
+
+
+async def test_a_story_stays_whole_until_its_task_has_long_been_finished(home: Path) -> None:
+    clock = StillClock()
+    clock.advance(days=40)
+    lately = task("lately", state=State.COMPLETED, updated_at=START + timedelta(days=39))
+    long_ago = task("longago", state=State.COMPLETED)
+    told = [event(task=each.id) for each in (lately, long_ago)]
+    async with open_fleet(home, create=True, clock=clock) as fleet:
+        await fleet.store.write(Write(tasks=[lately, long_ago], events=[*told, event("later")]))
+        assert (await fleet.archive(older_than=timedelta(days=30))).events == 1
+        assert [each.task for each in await fleet.events()] == ["lately", None, None]
+
+
+async def test_what_was_spent_is_not_even_written_to_the_archive(home: Path) -> None:
+    done = task("a", state=State.COMPLETED)
+    used = event("run.used", task=done.id, data={"cost_usd": 0.5})
+    clock = StillClock()
+    clock.advance(days=1)
+    async with open_fleet(home, create=True, clock=clock) as fleet:
+        await fleet.store.write(Write(tasks=[done], events=[used, event("later")]))
+        moved = await fleet.archive(older_than=timedelta())
+        assert (moved.events, list(moved.files)) == (0, [])
+        assert (await fleet.cost(by=[], since=START))[0].usage.cost_usd == 0.5
+
+
+def test_what_stands_in_two_files_is_read_once(tmp_path: Path) -> None:
+    said = [event(seq=seq, task=TaskId("a")) for seq in (1, 2, 3)]
+    for some in (said, said[1:]):
+        file = archive_files.NewFile(tmp_path)
+        file.add(some)
+        archive_files.moved(file.keep())
+    files = sorted(tmp_path.iterdir())
+    assert list(archive_files.events(files)) == said
+    assert list(archive_files.events(files, after=1)) == said[1:]
