@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, get_args, get_origin
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
@@ -81,6 +81,7 @@ for each in NOUNS:
 
 
 @pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.__name__)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_noun_is_the_same_after_a_trip_through_json(
     noun: type[Noun], data: st.DataObject

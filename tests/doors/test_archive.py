@@ -20,6 +20,8 @@ from tests.doors.conftest import Cli
 from tests.doors.test_add import added
 from tests.store.samples import START, StillClock, event, task
 
+pytestmark = pytest.mark.slow
+
 KILLED = 9
 ARCHIVE = """
 import os

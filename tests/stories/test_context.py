@@ -9,6 +9,8 @@ from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 FULL = "context 95 100"
 

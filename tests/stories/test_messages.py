@@ -16,6 +16,8 @@ from codefleet.runner.places import Places
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 StateOf = Callable[[Task], Awaitable[State]]
 

@@ -15,6 +15,8 @@ from codefleet.ports import Write
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 StateOf = Callable[[Task], Awaitable[State]]
 

@@ -13,6 +13,8 @@ from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
 from tests.stories.conftest import Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 
 KEY = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"

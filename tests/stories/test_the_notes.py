@@ -5,11 +5,15 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from codefleet.domain.model import Claimed, Outcome, Reason, Run, RunId, State, Task
 from codefleet.fleet import Fleet
 from codefleet.runner.agents import notes
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 

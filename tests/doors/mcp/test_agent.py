@@ -22,6 +22,8 @@ from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import BOUND_S, Caller
 from tests.gitrepo import SampleRepo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def fleet(home: Path, repo: SampleRepo) -> AsyncIterator[Fleet]:
