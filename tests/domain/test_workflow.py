@@ -9,7 +9,7 @@ from codefleet.domain.errors import Cycle, Invalid
 from codefleet.domain.model import Budget, Landing
 
 
-def stage(name: str, **more: Any) -> dict[str, Any]:
+def stage(name: Any, **more: Any) -> dict[str, Any]:
     return {"name": name, "coder": "scripted", "prompt": "{task_prompt}", **more}
 
 
@@ -86,7 +86,11 @@ def test_a_stage_hands_its_own_rules_to_its_task() -> None:
 @pytest.mark.parametrize(
     ("stages", "says"),
     [
-        ([stage("a", needs=["b"]), stage("b", needs=["a"])], "would wait for one another"),
+        ([stage("a", needs=["b"]), stage("b", needs=["a"])], "line 10: stage 0 (a): these stages"),
+        ([stage("a"), stage("b", needs=["b"])], "line 20: stage 1 (b): these stages"),
+        ([stage("a", executor="codex")], "executor and coder are the same field, said twice"),
+        ([stage("a"), stage("b", needs=["a"], depends_on=[])], "are the same field, said twice"),
+        ([stage(["a"])], "name: input should be a valid string"),
         ([stage("a", needs=["x"])], "line 10: stage 0 (a): there is no stage 'x'"),
         ([stage("a", depends_on=[3])], "there is no stage 3"),
         ([stage("a", depends_on=[True])], "there is no stage True"),
@@ -115,6 +119,26 @@ def test_a_mistake_is_refused_by_its_stage_and_line(stages: list[Any], says: str
         workflow.parse({"prompt": "Mend it", "stages": stages}, lines=[10, 20])
     assert says in refused.value.problem
     assert refused.value.hint
+
+
+def test_a_complaint_stays_short_whatever_was_said() -> None:
+    with pytest.raises(Invalid) as refused:
+        plan(stage("a", needs=[["x" * 99_999] * 99]))
+    assert len(refused.value.problem) < 500
+
+
+def test_what_is_no_name_is_refused_also_where_a_field_is_set() -> None:
+    said = {"stages": [stage(["a"])]}
+    assert workflow.replaced(said, [("coder", "codex")])
+    with pytest.raises(Invalid, match="there is no stage 'a' to set"):
+        workflow.replaced(said, [("a.coder", "codex")])
+
+
+def test_a_field_that_is_set_replaces_it_in_either_spelling() -> None:
+    old = {"name": "a", "executor": "codex", "reasoning_effort": "high", "prompt_template": "p"}
+    said = workflow.replaced({"stages": [old]}, [("coder", "scripted")])
+    (draft,) = workflow.drafts(workflow.parse(said), "w")
+    assert (draft.coder, draft.options, draft.prompt) == ("scripted", {}, "p")
 
 
 def test_stages_that_wait_for_one_another_are_a_cycle() -> None:

@@ -6,6 +6,7 @@ Two spellings are understood, which may be mixed: ours (`coder`, `prompt`, `need
 """
 
 import re
+import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -22,10 +23,12 @@ OLD_WORDS = {
     "prompt_template": "prompt",
     "depends_on": "needs",
     "timeout_seconds": "timeout_s",
+    "reasoning_effort": "effort",
+    "extra_args": "args",
 }
 
 
-OF_THE_CODER = ("model", "fallback", "args", "extra_args", "effort", "reasoning_effort")
+OF_THE_CODER = ("model", "fallback", "args", "effort")
 
 
 def _on_failure(said: str) -> str:
@@ -62,21 +65,21 @@ class StagePlan(Noun):
     def _in_our_words(cls, said: Any) -> Any:
         if not isinstance(said, Mapping):
             return said
+        said = {word: value for word, value in said.items() if value is not None}
+        for old, new in OLD_WORDS.items():
+            if old in said and new in said:
+                raise ValueError(f"{old} and {new} are the same field, said twice")
         ours = {OLD_WORDS.get(word, word): value for word, value in said.items()}
-        if "reasoning_effort" in ours:
-            ours["effort"] = ours.pop("reasoning_effort")
-        if "extra_args" in ours:
-            ours["args"] = ours.pop("extra_args") or ()
         if "worktree_strategy" in ours:
             ours["inherit"] = _inherits(ours.pop("worktree_strategy"))
-        return {word: value for word, value in ours.items() if value is not None}
+        return ours
 
 
 class Plan(Noun):
     """A whole workflow as its author wrote it."""
 
     name: str = Field(default="workflow", min_length=1, max_length=200)
-    prompt: str = ""
+    prompt: str = Field(default="", max_length=1_000_000)
     base: str | None = None
     budget: Budget | None = None
     stages: tuple[StagePlan, ...] = Field(min_length=1, max_length=1000)
@@ -124,7 +127,7 @@ def replaced(said: object, changes: Sequence[tuple[str, str]]) -> object:
     """
     if not isinstance(said, Mapping) or not isinstance(said.get("stages"), list):
         return said  # whatever it is, `parse` says what is wrong with it
-    names = {stage.get("name") for stage in said["stages"] if isinstance(stage, Mapping)}
+    names = [stage.get("name") for stage in said["stages"] if isinstance(stage, Mapping)]
     for key, _ in changes:
         who, dot, _ = key.rpartition(".")
         if dot and who not in names:
@@ -196,14 +199,14 @@ def state(stages: Sequence[State]) -> State:
 
 
 def _replaced(stage: Mapping[str, Any], changes: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    fields = {OLD_WORDS.get(word, word): value for word, value in stage.items()}
+    fields = dict(stage)
     for key, value in changes:
         who, _, word = key.rpartition(".")
         word = OLD_WORDS.get(word, word)
         if who in ("", fields.get("name")):
-            if word == "coder":
-                fields = {each: fields[each] for each in fields if each not in OF_THE_CODER}
-            fields[word] = value
+            gone = (word, *OF_THE_CODER) if word == "coder" else (word,)
+            kept = {each: fields[each] for each in fields if OLD_WORDS.get(each, each) not in gone}
+            fields = {**kept, word: value}
     return fields
 
 
@@ -230,7 +233,7 @@ def _stage(
     place = called(number, said.get("name") if isinstance(said, Mapping) else None, lines)
     if not isinstance(said, Mapping):
         raise Invalid(f"{place} is not a stage", hint="a stage has at least a name and a prompt")
-    word = "depends_on" if "depends_on" in said else "needs"
+    word = "depends_on" if said.get("depends_on") is not None else "needs"
     needs = said.get(word) or ()
     if isinstance(needs, str) or not isinstance(needs, list | tuple):
         raise Invalid(f"{place}: {word} is not a list", hint="for example: needs: [implement]")
@@ -247,7 +250,7 @@ def _need(place: str, said: object, stages: Sequence[object]) -> str:
         return said
     if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said < len(stages):
         raise Invalid(
-            f"{place}: there is no stage {said!r}",
+            f"{place}: there is no stage {reprlib.repr(said)}",
             hint=f"the last stage is {len(stages) - 1}",
         )
     named = stages[said]
@@ -263,12 +266,19 @@ def _check(plan: Plan, lines: Sequence[int]) -> None:
             raise Invalid(f"{place}: {problem}", hint=hint)
         seen.add(stage.name)
     needs = {stage.name: stage.needs for stage in plan.stages}
+    _refuse_cycle(plan, needs, lines)
+    for number, stage in enumerate(plan.stages):
+        _check_results(called(number, stage.name, lines), stage, plan, _above(stage.name, needs))
+
+
+def _refuse_cycle(plan: Plan, needs: Mapping[str, Sequence[str]], lines: Sequence[int]) -> None:
     try:
         graph.order(needs)
     except Cycle as found:
-        raise Cycle(found.problem.replace("these tasks", "these stages"), hint=found.hint) from None
-    for number, stage in enumerate(plan.stages):
-        _check_results(called(number, stage.name, lines), stage, plan, _above(stage.name, needs))
+        first = next(n for n, name in enumerate(plan.names) if name in _above(name, needs))
+        problem = found.problem.replace("these tasks", "these stages")
+        place = called(first, plan.names[first], lines)
+        raise Cycle(f"{place}: {problem}", hint=found.hint) from None
 
 
 def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[tuple[str, str]]:

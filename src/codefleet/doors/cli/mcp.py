@@ -44,6 +44,8 @@ def mcp(toolsets: str, http: bool, host: str, port: int, token_file: Path | None
     starts a runner in the background when there is work and none lives. Agents and the runner go on
     when the client ends.
     """
+    if http and token_file:
+        raise click.UsageError("--token-file is for stdin and stdout; --http has its own token")
     serve = _serving()
     names = [name.strip() for name in toolsets.split(",") if name.strip()]
 

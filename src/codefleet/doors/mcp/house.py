@@ -26,7 +26,7 @@ class House:
 
     async def caller(self) -> Run | None:
         """The run that calls; None when it is not an agent of this fleet."""
-        return await self.fleet.run_of(self._token) if self._token else None
+        return None if self._token is None else await self.fleet.run_of(self._token)
 
     async def own_run(self) -> Run:
         """The run that calls, for tools that only an agent of this fleet can use."""
@@ -91,4 +91,7 @@ def position(cursor: str | None) -> int:
 def _folder(path: str) -> Path:
     if "\0" in path or len(path) > os.pathconf("/", "PC_PATH_MAX"):
         raise Invalid("this is no path", hint="give the path of a git repository")
-    return Path(path).expanduser().absolute()
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError:  # ~somebody, whom this machine does not know
+        raise NotFound(f"there is no folder {path}", hint="give a whole path") from None

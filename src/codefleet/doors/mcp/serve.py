@@ -78,7 +78,7 @@ class Guarded:
 
 
 async def _door(fleet: Fleet, toolsets: Sequence[str], token: str | None) -> Door:
-    if token:
+    if token is not None:  # an empty one is a bad one, not none: it must not open every door
         await fleet.run_of(token)
     else:
         await background.ensure(fleet)
