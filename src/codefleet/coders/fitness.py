@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from codefleet.coders.options import laid_over
-from codefleet.coders.registry import coder, names
+from codefleet.coders.registry import coder, names, refuse_unknown
 from codefleet.domain import workflow
-from codefleet.domain.errors import BadConfig, Invalid
-from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId
+from codefleet.domain.errors import Invalid
+from codefleet.domain.model import Draft, Run, RunId, RunnerId, Task, TaskId
 from codefleet.domain.workflow import Plan
 from codefleet.ports import Assignment
 
@@ -22,18 +22,29 @@ def check(plan: Plan, usual: Options, lines: Sequence[int] = ()) -> None:
     """Refuse a stage whose coder is not installed, has not that model, or not that option."""
     workflow.check_coders(plan, names(), lines)
     for number, draft in enumerate(workflow.drafts(plan, "", "")):
-        place = workflow.called(number, draft.name, lines)
-        if draft.coder is None:
-            continue
-        if maker := _maker(draft.coder, draft.model):
-            raise Invalid(
-                f"{place}: {draft.coder} has no model {draft.model!r}",
-                hint=f"that is a model of {maker}; leave it out, or name one of {draft.coder}'s",
-            )
         try:
-            _try_out(draft.coder, laid_over(usual.get(draft.coder, {}), draft.options))
-        except BadConfig as bad:
-            raise Invalid(f"{place}: {bad.problem}", hint=bad.hint) from None
+            _refuse_unable(draft, usual)
+        except Invalid as unfit:
+            place = workflow.called(number, draft.name, lines)
+            raise Invalid(f"{place}: {unfit.problem}", hint=unfit.hint) from None
+
+
+def refuse_unfit(draft: Draft, usual: Options) -> None:
+    """Refuse a task whose coder is not installed, has not that model, or not that option."""
+    for name in filter(None, (draft.coder, draft.fallback)):
+        refuse_unknown(name)
+    _refuse_unable(draft, usual)
+
+
+def _refuse_unable(draft: Draft, usual: Options) -> None:
+    if draft.coder is None:
+        return
+    if maker := _maker(draft.coder, draft.model):
+        raise Invalid(
+            f"{draft.coder} has no model {draft.model!r}",
+            hint=f"that is a model of {maker}; leave it out, or name one of {draft.coder}'s",
+        )
+    _try_out(draft.coder, laid_over(usual.get(draft.coder, {}), draft.options))
 
 
 def _maker(name: str, model: str | None) -> str | None:

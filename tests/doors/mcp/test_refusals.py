@@ -1,16 +1,23 @@
 """Every tool, called wrongly in every way: a clear refusal, and nothing has changed."""
 
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
 
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import TOOLSETS, assemble
 from codefleet.fleet import Fleet
+from codefleet.ports import TaskQuery
 from codefleet.wiring import open_fleet
+from tests.doors.mcp.conftest import Caller
+from tests.gitrepo import SampleRepo
 
 HUGE = "x" * 2_000_000
 WRONG: tuple[Any, ...] = (
@@ -82,3 +89,76 @@ async def test_the_tools_of_agents_are_refused_to_those_who_are_none(fleet: Flee
         told = await client.call_tool("report_progress", {"text": "half"})
     assert told.is_error
     assert "not bound to a run" in str(told.structured_content)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"base_ref": "no-such-ref"}, "there is no commit 'no-such-ref'"),
+        ({"base_ref": "--help"}, "there is no commit '--help'"),
+        ({"base_ref": "a\0b"}, "there is no commit"),
+        ({"base_ref": "x" * 300_000}, "there is no commit"),
+        ({"repo_path": "~nobody-of-this-name/shop"}, "there is no folder ~nobody-of-this-name"),
+        ({"executor": "claude", "model": "gpt-9"}, "claude has no model 'gpt-9'"),
+        ({"executor": "gemini", "reasoning_effort": "high"}, "gemini has no option effort"),
+        ({"executor": "clawd"}, "no coder 'clawd'"),
+    ],
+)
+async def test_a_worker_that_could_only_fail_is_refused(
+    fleet: Fleet, repo: SampleRepo, wrong: dict[str, Any], says: str
+) -> None:
+    right = {"repo_path": str(repo.path), "task_name": "Paint", "prompt": "Paint it"}
+    async with Client(assemble(House(fleet), ["workers"], "1")) as client:
+        error = await Caller(client).refused("create_worker", **{**right, **wrong})
+    assert says in error["problem"]
+    assert len(error["problem"]) < 1000
+    assert await fleet.list(TaskQuery()) == []
+
+
+async def test_a_workflow_and_tasks_from_a_ref_that_is_none_are_refused(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    async with Client(assemble(House(fleet), [], "1")) as client:
+        call = Caller(client)
+        flow = await call.refused(
+            "create_workflow",
+            name="paint",
+            repo_path=str(repo.path),
+            task_prompt="Paint",
+            base_ref="no-such-ref",
+            stages=[{"name": "a", "prompt": "{task_prompt}"}],
+        )
+        tasks = [{"title": "Paint", "base": "no-such-ref"}]
+        told = await call.refused("create_task", tasks=tasks, repo_path=str(repo.path))
+    assert "no commit 'no-such-ref'" in flow["problem"]
+    assert "no commit 'no-such-ref'" in told["problem"]
+    assert await fleet.list(TaskQuery()) == []
+
+
+async def test_a_status_that_is_none_finds_no_empty_list_but_a_refusal(fleet: Fleet) -> None:
+    async with Client(assemble(House(fleet), [], "1")) as client:
+        for tool in ("list_workers", "list_workflows"):
+            error = await Caller(client).refused(tool, statuses=["done"])
+            assert error["problem"] == "there is no status 'done'"
+            assert "succeeded" in error["hint"]
+
+
+async def test_a_prompt_without_its_argument_is_refused_by_its_name(fleet: Fleet) -> None:
+    async with Client(assemble(House(fleet), [], "1")) as client:
+        with pytest.raises(MCPError, match="goal"):
+            await client.get_prompt("plan_this", {})
+        with pytest.raises(MCPError, match="no_such_prompt"):
+            await client.get_prompt("no_such_prompt", {})
+
+
+def test_an_empty_token_opens_no_door(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("\n")
+    command = [sys.executable, "-m", "codefleet", "mcp", "--token-file", str(file)]
+    env = {**os.environ, "FLEET_HOME": str(home)}
+    for more in ([], ["--http"]):
+        done = subprocess.run(
+            [*command, *more], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        assert done.returncode != 0
+        assert "token" in done.stderr

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from codefleet.domain import graph, handover
 from codefleet.domain.budget import told
-from codefleet.domain.handover import StageResult
+from codefleet.domain.handover import StageResult, Status
 from codefleet.domain.model import Run, State, Task
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.workflow import Plan, StagePlan
@@ -81,7 +81,7 @@ def _words(task: Task, run: Run | None, result: StageResult, needs: Sequence[str
         return clean((task.note and brief(task.note)) or _needs(needs, inherit=False))
     if task.state is State.RUNNING:
         return brief(run.said) if run else ""
-    if task.state is State.COMPLETED and result.survived:
+    if result.survived or result.status is Status.BLOCKED:
         return brief(result.summary)
     return brief(task.note)
 
@@ -89,7 +89,8 @@ def _words(task: Task, run: Run | None, result: StageResult, needs: Sequence[str
 def _bar(task: Task, run: Run | None) -> str:
     """How far a stage is, as far as that can be known: by the steps that every run takes."""
     steps = (run, run and run.worktree, run and run.session, run and run.evidence)
-    done = BAR if task.state.is_final else 2 * sum(map(bool, steps))
+    begun = 0 if task.state is State.PENDING else 2 * sum(map(bool, steps))
+    done = BAR if task.state.is_final else begun
     return "█" * done + "░" * (BAR - done)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp.server.mcpserver import Context
 
-from codefleet.coders import registry
+from codefleet.coders import fitness
 from codefleet.domain.model import Draft, State, Task, TaskId
 from codefleet.doors.mcp import briefly
 from codefleet.doors.mcp.house import Toolset, View
@@ -78,8 +78,9 @@ class Commander(Toolset):
         caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
         drafts = [Draft.model_validate({**each, "repo": repo.name}) for each in tasks]
-        for coder in filter(None, (draft.coder for draft in drafts)):
-            registry.refuse_unknown(coder)
+        for draft in drafts:
+            fitness.refuse_unfit(draft, self.fleet.config.coders)
+            await self.house.base(repo, draft.base)
         added = await self.fleet.add(drafts, by=caller)
         await self.house.staff()
         return {"tasks": [briefly.task(task) for task in added]}

@@ -10,7 +10,7 @@ from codefleet.domain.model import Repo, Run, Task, TaskId
 from codefleet.fleet import Fleet
 from codefleet.runner import background
 from codefleet.runner.desk import Desk
-from codefleet.runner.repos.repository import known_repo
+from codefleet.runner.repos.repository import known_repo, refuse_unknown
 
 T = TypeVar("T")
 View = dict[str, Any]
@@ -54,6 +54,13 @@ class House:
         if len(known) != 1:
             raise Invalid("which repository?", hint="give repo_path, the path of a git repository")
         return known[0]
+
+    async def base(self, repo: Repo, ref: str | None) -> str | None:
+        """Where work begins: None at the trunk, else a ref, refused when it names no commit."""
+        if ref in (None, "", "HEAD"):
+            return None
+        await refuse_unknown(repo, str(ref))
+        return ref
 
     async def last_runs(self, tasks: Iterable[Task]) -> dict[TaskId, Run]:
         """The last run of each of these tasks that has one."""

@@ -6,7 +6,16 @@ from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
 from pydantic import ValidationError
 
 from codefleet.domain.errors import FleetError, Invalid, NotFound
@@ -55,6 +64,17 @@ class Door(MCPServer[None]):
             return _refusal(refused)
         except ToolError as wrong:
             return _refusal(self._explained(name, wrong))
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[None, Any] | None = None,
+    ) -> GetPromptResult | InputRequiredResult:
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as wrong:  # a name or an argument that is not right, no mistake of ours
+            raise MCPError(INVALID_PARAMS, str(wrong)) from None
 
     async def list_tools(self) -> list[Tool]:
         return [

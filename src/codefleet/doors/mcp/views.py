@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from codefleet.domain.budget import told
+from codefleet.domain.errors import Invalid
 from codefleet.domain.handover import StageResult
 from codefleet.domain.model import Evidence, Reason, Run, State, Task
 from codefleet.domain.views import WorkflowStatus
@@ -32,6 +33,13 @@ LABELS = {
     "cancelled": "[--]",
     "timed_out": "[TO]",
 }
+
+
+def refuse_unknown(words: Sequence[str]) -> None:
+    """Refuse a word that is none of STATUSES, for nothing would ever be found by it."""
+    for word in words:
+        if word not in STATUSES:
+            raise Invalid(f"there is no status {word[:40]!r}", hint=f"one of {', '.join(STATUSES)}")
 
 
 def status(task: Task) -> str:

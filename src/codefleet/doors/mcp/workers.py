@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from codefleet.coders import registry
-from codefleet.domain.errors import BadConfig, Invalid
+from codefleet.coders import fitness, registry
+from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Draft, Landing, Task
 from codefleet.doors.mcp import views
 from codefleet.doors.mcp.house import Toolset, View, page, position
@@ -72,9 +72,8 @@ class Workers(Toolset):
         collect_worker_result. `landing`: branch (the result stays on its branch), review, queue
         (checked and merged by itself). executor_guide lists executors.
         """
-        if executor is not None:
-            registry.refuse_unknown(executor)
         caller = await self.house.caller()
+        repo = await self.house.repo(repo_path)
         options = {"effort": reasoning_effort, "args": extra_args or None}
         draft = Draft(
             title=task_name,
@@ -85,11 +84,12 @@ class Workers(Toolset):
             labels=tuple(tags or ()),
             metadata=metadata or {},
             options={name: value for name, value in options.items() if value},
-            base=None if base_ref == "HEAD" else base_ref,
+            base=await self.house.base(repo, base_ref),
             lands=landing,
             max_attempts=1,
-            repo=(await self.house.repo(repo_path)).name,
+            repo=repo.name,
         )
+        fitness.refuse_unfit(draft, self.fleet.config.coders)
         (task,) = await self.fleet.add([draft], by=caller)
         await self.house.staff()
         return await self._view(task)
@@ -111,11 +111,7 @@ class Workers(Toolset):
         self, statuses: list[str] | None = None, limit: Limit = 25, cursor: str | None = None
     ) -> View:
         """Workers, newest first, of these statuses or all. Go on with next_cursor."""
-        for word in statuses or ():
-            if word not in views.STATUSES:
-                raise Invalid(
-                    f"there is no status {word[:40]!r}", hint=f"one of {', '.join(views.STATUSES)}"
-                )
+        views.refuse_unknown(statuses or ())
         query = TaskQuery(
             states=views.states(statuses or ()),
             newest_first=True,

@@ -42,7 +42,6 @@ class Workflows(Toolset):
         said = {
             "name": name,
             "task_prompt": task_prompt,
-            "base_ref": None if base_ref == "HEAD" else base_ref,
             "budget": budget,
             "stages": [_timed(stage, timeout_seconds) for stage in stages],
         }
@@ -50,6 +49,7 @@ class Workflows(Toolset):
         fitness.check(plan, usual=self.fleet.config.coders)
         caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
+        plan = plan.evolve(base=await self.house.base(repo, base_ref))
         flow = await self.fleet.start(plan, repo.name, by=caller)
         await self.house.staff()
         return await self._view(await self.fleet.workflow(flow.id))
@@ -62,6 +62,7 @@ class Workflows(Toolset):
         self, statuses: list[str] | None = None, limit: Limit = 25, cursor: str | None = None
     ) -> View:
         """Workflows, newest first, of these statuses or all. Go on with next_cursor."""
+        views.refuse_unknown(statuses or ())
         now = await self.fleet.store.now()
         every = [views.workflow(stands, now) for stands in await self.fleet.workflows()]
         fits = [view for view in every if not statuses or view["status"] in statuses]

@@ -12,6 +12,8 @@ from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.salvage import commit_at, is_ancestor
 
+LONGEST_REF = 250
+
 
 async def known_repo(fleet: Fleet, folder: Path) -> Repo:
     """The repo of the fleet that holds this folder; a new one is made known."""
@@ -38,8 +40,12 @@ async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
 
 async def refuse_unknown(repo: Repo, base: str) -> None:
     """Refuse a ref that names no commit here, before it costs a run."""
-    if await commit_at(Git(Path(repo.path)), base) is None:
-        raise Invalid(f"there is no commit {base!r} in {repo.path}", hint="see `git branch --all`")
+    could_be = "\0" not in base and len(base) <= LONGEST_REF
+    if not could_be or await commit_at(Git(Path(repo.path)), base) is None:
+        raise Invalid(
+            f"there is no commit {base[:LONGEST_REF]!r} in {repo.path}",
+            hint="see `git branch --all`",
+        )
 
 
 async def share(desk: Desk, name: str) -> Repo:
