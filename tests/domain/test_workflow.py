@@ -93,7 +93,7 @@ def test_a_stage_hands_its_own_rules_to_its_task() -> None:
         ([stage(["a"])], "name: input should be a valid string"),
         ([stage("a", needs=["x"])], "line 10: stage 0 (a): there is no stage 'x'"),
         ([stage("a", depends_on=[3])], "there is no stage 3"),
-        ([stage("a", depends_on=[True])], "there is no stage True"),
+        ([stage("a", depends_on=[True])], "a need is the name or the number of a stage"),
         ([stage("a"), stage("a")], "line 20: stage 1 (a): two stages have this name"),
         ([stage("a", inherit=True)], "it inherits from nobody"),
         ([stage("a", worktree_strategy="share")], "worktree_strategy is new or inherit"),

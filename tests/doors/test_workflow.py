@@ -186,3 +186,32 @@ def test_a_wide_graph_stays_readable_on_a_narrow_terminal(cli: Cli, tmp_path: Pa
     lines = cli("workflow", "check", str(file)).out.splitlines()
     assert len(lines) == 62
     assert lines[-1] == " 2 ─  join     default  ← part-0, part-1, part-2 and 57 more"
+
+
+def test_a_stage_that_is_blocked_says_why_and_one_that_waits_again_has_no_bar(
+    fleet: Cli, tmp_path: Path
+) -> None:
+    blocked = {"name": "a", "prompt": "```fleet\nresult blocked No key.\n```"}
+    broken = {"name": "b", "prompt": "```fleet\nbroke stuck x\n```"}
+    (tmp_path / "two.yaml").write_text(json.dumps({"stages": [blocked, broken]}))
+    shown = fleet("workflow", "run", str(tmp_path / "two.yaml"))
+    assert any("blocked" in line and "No key." in line for line in shown.out.splitlines())
+    flow = json.loads(fleet("workflow", "list", "--json").out)[0]["workflow"]["id"]
+    assert "░░░░░░░░░░  pending" in fleet("workflow", "retry", flow).out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("x.yaml", "stages: [{name: a}]\nstages: [{name: b}]\n", "line 2: 'stages' is said twice"),
+        ("x.yaml", "stages:\n- name: a\n  prompt: p\n  name: b\n", "line 4: 'name' is said twice"),
+        ("x.json", '{"stages": [], "stages": []}', "'stages' is said twice"),
+    ],
+)
+def test_what_is_said_twice_is_refused_and_not_dropped(
+    fleet: Cli, tmp_path: Path, name: str, text: str, says: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    refused = fleet("workflow", "check", str(tmp_path / name))
+    assert refused.code == 2
+    assert says in refused.err

@@ -6,7 +6,6 @@ Two spellings are understood, which may be mixed: ours (`coder`, `prompt`, `need
 """
 
 import re
-import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -248,9 +247,14 @@ def _stage(
 def _need(place: str, said: object, stages: Sequence[object]) -> str:
     if isinstance(said, str):
         return said
-    if isinstance(said, bool) or not isinstance(said, int) or not 0 <= said < len(stages):
+    if isinstance(said, bool) or not isinstance(said, int):
         raise Invalid(
-            f"{place}: there is no stage {reprlib.repr(said)}",
+            f"{place}: a need is the name or the number of a stage",
+            hint="for example: needs: [implement]",
+        )
+    if not 0 <= said < len(stages):
+        raise Invalid(
+            f"{place}: there is no stage {said}",
             hint=f"the last stage is {len(stages) - 1}",
         )
     named = stages[said]

@@ -63,16 +63,26 @@ def _is_json(source: str, text: str) -> bool:
 
 def _json(source: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as wrong:
         raise Invalid(f"{source} is not JSON: {wrong}", hint="mend that line") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object as a dict; JSON lets the last of two keys win in silence, and so loses the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice[:40]!r} is said twice in one place")
+    return found
 
 
 def _yaml(source: str, text: str) -> Any:
     import yaml  # here, because only files of tasks need it
 
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=_strict())
     except yaml.MarkedYAMLError as wrong:
         line = f"line {wrong.problem_mark.line + 1}: " if wrong.problem_mark else ""
         raise Invalid(
@@ -80,6 +90,23 @@ def _yaml(source: str, text: str) -> Any:
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as wrong:
         raise Invalid(f"{source} is not YAML: {str(wrong)[:200]}", hint="mend it") from None
+
+
+def _strict() -> Any:
+    """A loader that refuses a key that stands twice: YAML would drop the first in silence."""
+    import yaml
+
+    class Strict(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                    problem = f"{key.value[:40]!r} is said twice in one place"
+                    raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                seen.add(str(key.value))
+            return super().construct_mapping(node, deep)
+
+    return Strict
 
 
 def _draft(number: int, entry: object) -> Draft:
