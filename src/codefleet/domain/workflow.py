@@ -271,28 +271,31 @@ def _check(plan: Plan, lines: Sequence[int]) -> None:
         seen.add(stage.name)
     needs = {stage.name: stage.needs for stage in plan.stages}
     _refuse_cycle(plan, needs, lines)
+    above = _above(needs)
     for number, stage in enumerate(plan.stages):
-        _check_results(called(number, stage.name, lines), stage, plan, _above(stage.name, needs))
+        _check_results(called(number, stage.name, lines), stage, plan, above[stage.name])
 
 
 def _refuse_cycle(plan: Plan, needs: Mapping[str, Sequence[str]], lines: Sequence[int]) -> None:
     try:
         graph.order(needs)
     except Cycle as found:
-        first = next(n for n, name in enumerate(plan.names) if name in _above(name, needs))
+        inside = (name in graph.held_up_by(name, needs) for name in plan.names)
+        first = [*inside].index(True)
         problem = found.problem.replace("these tasks", "these stages")
         place = called(first, plan.names[first], lines)
         raise Cycle(f"{place}: {problem}", hint=found.hint) from None
 
 
 def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[tuple[str, str]]:
-    known = f"the stages are {', '.join(plan.names)[:200]}"
+    names = plan.names
+    known = f"the stages are {', '.join(names)[:200]}"
     if not NAME.fullmatch(stage.name):
         yield f"{stage.name[:40]!r} is no name", "letters, digits, - and _, a letter first"
     if stage.name in seen:
         yield "two stages have this name", "give each its own name"
     for need in (*stage.needs, *stage.judges):
-        if need not in plan.names:
+        if need not in names:
             yield f"there is no stage {need!r}", known
     if stage.inherit and not stage.needs:
         yield "it inherits from nobody", "name the stages it needs, or start it new"
@@ -341,14 +344,11 @@ def _name(who: int | str, plan: Plan) -> str | None:
     return who if who in plan.names else None
 
 
-def _above(name: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    found: set[str] = set()
-    ahead = list(needs[name])
-    while ahead:
-        need = ahead.pop()
-        if need not in found:
-            found.add(need)
-            ahead += needs[need]
+def _above(needs: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """Of each stage, all those that have ended before it starts."""
+    found: dict[str, set[str]] = {}
+    for name in graph.order(needs):
+        found[name] = set(needs[name]).union(*(found[need] for need in needs[name]))
     return found
 
 

@@ -69,7 +69,7 @@ def _json(source: str, text: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object as a dict; JSON lets the last of two keys win in silence, and so loses the first."""
+    """An object as a dict; of two keys alike JSON would drop the first in silence."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
