@@ -40,11 +40,6 @@ class Tasks(Agents, Accounts, Costs):
                 raise Invalid(
                     "only a workflow has stages", hint="start a workflow, or drop `stage`"
                 )
-            if by and draft.options.get("args"):
-                raise Refused(
-                    "an agent may not choose the arguments of another's program",
-                    hint="leave them out; a human sets them in fleet.toml",
-                )
         return await self._add(drafts, by=by)
 
     async def _add(
@@ -56,6 +51,8 @@ class Tasks(Agents, Accounts, Costs):
         """Queue tasks, and the workflow that they make up if they do."""
         if not drafts:
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
+        if by:
+            _refuse_flags(drafts)
         graph.order({draft.name: draft.needs for draft in drafts if draft.name})
         now = await self.store.now()
         named = _names(drafts)
@@ -289,6 +286,16 @@ def new_id() -> TaskId:
 
     rest = (secrets.choice(ID_CHARACTERS) for _ in range(7))
     return TaskId(secrets.choice(LETTERS) + "".join(rest))
+
+
+def _refuse_flags(drafts: Sequence[Draft]) -> None:
+    """An agent may say how hard another should think, and nothing else about its program."""
+    for draft in drafts:
+        if set(draft.options) - {"effort"}:
+            raise Refused(
+                "an agent may not choose the arguments of another's program",
+                hint="leave them out; a human sets them in fleet.toml",
+            )
 
 
 def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:

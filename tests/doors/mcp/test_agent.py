@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from mcp.client.client import Client
 
+from codefleet.domain import workflow
 from codefleet.domain.errors import NotFound, Refused
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, Outcome, Run, RunnerId, State
@@ -187,9 +188,13 @@ async def test_an_agent_gives_no_flags_to_the_program_of_another(
 ) -> None:
     await fleet.add([Draft(title="Root")])
     run = await claimed(fleet, repo)
-    wild = {"title": "Wild", "options": {"args": ["--yolo"]}}
     async with acting_for(fleet, run) as client:
-        assert (await Caller(client).refused("create_task", tasks=[wild]))["code"] == "refused"
+        for options in ({"args": ["--yolo"]}, {"program": "/bin/sh"}, {"env": {"KEY": "x"}}):
+            wild = {"title": "Wild", "options": options}
+            assert (await Caller(client).refused("create_task", tasks=[wild]))["code"] == "refused"
+    wild = {"name": "wild", "prompt": "Paint", "extra_args": ["--yolo"]}
+    with pytest.raises(Refused, match="arguments of another's program"):
+        await fleet.start(workflow.parse({"stages": [wild]}), by=run)
     assert len(await fleet.list(TaskQuery())) == 1
 
 
