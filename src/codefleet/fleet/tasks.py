@@ -10,7 +10,7 @@ from codefleet.domain import command, fallout, graph, scheduling, scope
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Draft, Run, State, Task, TaskId, Workflow
+from codefleet.domain.model import Draft, Landing, Run, State, Task, TaskId, Workflow
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.similarity import ranked, similar, telling
 from codefleet.fleet.accounts import Accounts
@@ -52,7 +52,7 @@ class Tasks(Agents, Accounts, Costs):
         if not drafts:
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
         if by:
-            _refuse_flags(drafts)
+            _refuse_liberties(drafts)
         graph.order({draft.name: draft.needs for draft in drafts if draft.name})
         now = await self.store.now()
         named = _names(drafts)
@@ -288,9 +288,15 @@ def new_id() -> TaskId:
     return TaskId(secrets.choice(LETTERS) + "".join(rest))
 
 
-def _refuse_flags(drafts: Sequence[Draft]) -> None:
-    """An agent may say how hard another should think, and nothing else about its program."""
+def _refuse_liberties(drafts: Sequence[Draft]) -> None:
+    """An agent may say how hard another should think, and nothing else about its program; nor may
+    it get around a review by the way in which work lands."""
     for draft in drafts:
+        if Landing.QUEUE in (draft.lands, draft.stage and draft.stage.landing):
+            raise Refused(
+                "an agent may not decide that work lands by itself",
+                hint="leave it out; the repository's settings say how its work lands",
+            )
         if set(draft.options) - {"effort"}:
             raise Refused(
                 "an agent may not choose the arguments of another's program",

@@ -198,6 +198,20 @@ async def test_an_agent_gives_no_flags_to_the_program_of_another(
     assert len(await fleet.list(TaskQuery())) == 1
 
 
+async def test_an_agent_gets_around_no_review(fleet: Fleet, repo: SampleRepo) -> None:
+    await fleet.add([Draft(title="Root")])
+    run = await claimed(fleet, repo)
+    async with acting_for(fleet, run) as client:
+        sly = {"title": "Sly", "lands": "queue"}
+        refused = await Caller(client).refused("create_task", tasks=[sly])
+        assert "lands by itself" in refused["problem"]
+        await Caller(client)("create_task", tasks=[{"title": "Fair", "lands": "review"}])
+    stage = {"name": "sly", "prompt": "Paint", "landing": "queue"}
+    with pytest.raises(Refused, match="lands by itself"):
+        await fleet.start(workflow.parse({"stages": [stage]}), by=run)
+    assert len(await fleet.list(TaskQuery())) == 2
+
+
 async def test_a_token_is_good_for_its_own_run_while_it_lives(
     fleet: Fleet, repo: SampleRepo
 ) -> None:
