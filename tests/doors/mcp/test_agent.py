@@ -192,9 +192,9 @@ async def test_an_agent_gives_no_flags_to_the_program_of_another(
         for options in ({"args": ["--yolo"]}, {"program": "/bin/sh"}, {"env": {"KEY": "x"}}):
             wild = {"title": "Wild", "options": options}
             assert (await Caller(client).refused("create_task", tasks=[wild]))["code"] == "refused"
-    wild = {"name": "wild", "prompt": "Paint", "extra_args": ["--yolo"]}
+    stage = {"name": "wild", "prompt": "Paint", "extra_args": ["--yolo"]}
     with pytest.raises(Refused, match="arguments of another's program"):
-        await fleet.start(workflow.parse({"stages": [wild]}), by=run)
+        await fleet.start(workflow.parse({"stages": [stage]}), by=run)
     assert len(await fleet.list(TaskQuery())) == 1
 
 
