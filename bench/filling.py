@@ -12,7 +12,7 @@ from psycopg import sql
 
 from bench.history import EVENTS_EACH, History, Row, Rows
 from bench.store import RealClock
-from codefleet.domain.model import instant
+from codefleet.domain.noun import instant
 from codefleet.store.postgres import rows as postgres_rows
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.sqlite import rows as sqlite_rows

@@ -11,18 +11,9 @@ from typing import Any, NamedTuple
 
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Seat, Verb, claim, end, move
-from codefleet.domain.model import (
-    Conflict,
-    Event,
-    Noun,
-    Outcome,
-    RunnerId,
-    State,
-    Task,
-    TaskId,
-    Usage,
-    instant,
-)
+from codefleet.domain.model import Conflict, Event, RunnerId, Task, TaskId, Usage
+from codefleet.domain.noun import Noun, instant
+from codefleet.domain.words import Outcome, State
 
 A_DAY = 1000
 EVENTS_EACH = 10

@@ -15,8 +15,9 @@ from typing import NamedTuple, Protocol
 from bench.raw import RawQueue, RawRuns
 from bench.row import Row
 from codefleet.domain.lifecycle import Claim, Seat, Verb, claim, end, move
-from codefleet.domain.model import Event, Outcome, RunnerId, Task, TaskId
+from codefleet.domain.model import Event, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import Outcome
 from codefleet.ports import Store, Write
 from codefleet.store.sqlite.database import Durability
 from codefleet.store.sqlite.store import SqliteStore

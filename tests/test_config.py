@@ -13,8 +13,8 @@ from codefleet.config.file import sample, set_value
 from codefleet.config.live import Live
 from codefleet.config.older import OLD_NAMES
 from codefleet.domain.errors import BadConfig
-from codefleet.domain.model import Landing
 from codefleet.domain.prices import Price
+from codefleet.domain.words import Landing
 
 
 @pytest.fixture

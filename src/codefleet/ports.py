@@ -18,7 +18,6 @@ from codefleet.domain.model import (
     Run,
     RunId,
     Runner,
-    State,
     Task,
     TaskId,
     Usage,
@@ -26,6 +25,7 @@ from codefleet.domain.model import (
 )
 from codefleet.domain.scheduling import Want
 from codefleet.domain.views import Spent
+from codefleet.domain.words import State
 
 
 class Clock(Protocol):

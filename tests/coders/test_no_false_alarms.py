@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from codefleet.coders import registry
-from codefleet.domain.model import Reason
+from codefleet.domain.words import Reason
 from codefleet.ports import Asks, Broke, Limited
 from codefleet.runner.agents import recording
 from codefleet.runner.custody import Exit

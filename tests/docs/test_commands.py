@@ -9,7 +9,7 @@ import click
 import pytest
 
 from codefleet.coders import script_text, scripted_agent
-from codefleet.domain.model import Reason
+from codefleet.domain.words import Reason
 from codefleet.doors.cli.program import program
 from tests.docs.pages import PAGES, ROOT, blocks, name, prose
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codefleet.domain import accounts
-from codefleet.domain.model import Reason, Rest
+from codefleet.domain.model import Rest
+from codefleet.domain.words import Reason
 from tests.domain.samples import NOON
 
 LATER = NOON + timedelta(hours=2)

@@ -7,7 +7,8 @@ import pytest
 
 from codefleet.domain.errors import IllegalMove
 from codefleet.domain.lifecycle import THEN, Attempts, Seat, Then, adopt, claim, end, fail
-from codefleet.domain.model import Outcome, Reason, RunnerId, State, Task
+from codefleet.domain.model import RunnerId, Task
+from codefleet.domain.words import Outcome, Reason, State
 from tests.domain.samples import NOON, a_run, a_task
 
 LEASE = timedelta(seconds=30)

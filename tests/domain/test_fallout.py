@@ -1,7 +1,8 @@
 """Stages that a bad one takes along, and that come back with it."""
 
 from codefleet.domain import fallout
-from codefleet.domain.model import Stage, State, Task
+from codefleet.domain.model import Stage, Task
+from codefleet.domain.words import State
 from tests.domain.samples import a_task
 
 P, F, X, C = State.PENDING, State.FAILED, State.CANCELLED, State.COMPLETED

@@ -5,7 +5,8 @@ import pytest
 from codefleet.domain import handover, workflow
 from codefleet.domain.errors import Invalid
 from codefleet.domain.handover import StageResult, Status
-from codefleet.domain.model import State, TaskId
+from codefleet.domain.model import TaskId
+from codefleet.domain.words import State
 
 
 @pytest.mark.parametrize(

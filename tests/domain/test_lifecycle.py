@@ -8,7 +8,7 @@ import pytest
 
 from codefleet.domain.errors import IllegalMove
 from codefleet.domain.lifecycle import MOVES, THEN, WORDS, Then, Verb, move
-from codefleet.domain.model import Reason, State
+from codefleet.domain.words import Reason, State
 from tests.domain.samples import NOON, a_task
 
 TABLE = """\

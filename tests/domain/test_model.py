@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
-from codefleet.domain import model, views
-from codefleet.domain.model import Draft, Instant, Noun, State, Task, Usage
+from codefleet.domain import model, views, words
+from codefleet.domain.model import Draft, Task, Usage
+from codefleet.domain.noun import Instant, Noun
+from codefleet.domain.words import State
 from tests.domain.samples import a_run, a_task
 
 
@@ -195,7 +197,7 @@ def test_usage_adds_up() -> None:
 def test_a_run_is_live_until_it_has_an_outcome() -> None:
     run = a_run(a_task())
     assert run.is_live
-    assert not run.evolve(outcome=model.Outcome.RELEASED).is_live
+    assert not run.evolve(outcome=words.Outcome.RELEASED).is_live
 
 
 def as_text(moment: datetime) -> str:

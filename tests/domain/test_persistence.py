@@ -4,8 +4,9 @@ from itertools import count
 
 import pytest
 
-from codefleet.domain.model import Change, Evidence, Outcome, Reason, Run
+from codefleet.domain.model import Change, Evidence, Run
 from codefleet.domain.persistence import may_continue, may_restart
+from codefleet.domain.words import Outcome, Reason
 from tests.domain.samples import a_run, a_task
 
 TIPS = count()

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codefleet.domain.model import Change, Claimed, Evidence, Result
+from codefleet.domain.model import Change, Evidence, Result
 from codefleet.domain.result import corrected, read
+from codefleet.domain.words import Claimed
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codefleet.domain import scope
-from codefleet.domain.model import Reason, RunnerId, State, Task, TaskId
+from codefleet.domain.model import RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Hold, Why, decide, hold
 from codefleet.domain.views import Agent
+from codefleet.domain.words import Reason, State
 from tests.domain.samples import NOON, a_task
 
 LATER = NOON + timedelta(minutes=5)

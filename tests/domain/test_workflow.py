@@ -6,7 +6,8 @@ import pytest
 
 from codefleet.domain import workflow
 from codefleet.domain.errors import Cycle, Invalid
-from codefleet.domain.model import Budget, Landing
+from codefleet.domain.model import Budget
+from codefleet.domain.words import Landing
 
 
 def stage(name: Any, **more: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from codefleet.domain.errors import Refused
-from codefleet.domain.model import State, TaskId
+from codefleet.domain.model import TaskId
+from codefleet.domain.words import State
 from codefleet.fleet import archive_files
 from codefleet.ports import Write
 from codefleet.wiring import open_fleet

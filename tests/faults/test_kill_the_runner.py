@@ -7,7 +7,8 @@ from collections import Counter
 import psutil
 import pytest
 
-from codefleet.domain.model import Draft, State, Task
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from tests.faults.conftest import Runners, agents_alive, landed_tasks, until

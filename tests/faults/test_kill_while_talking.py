@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from codefleet.domain.model import Draft, State, Task
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.places import Places
 from tests.faults.conftest import SETTINGS, Runners, agents_alive, until

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from codefleet.domain.model import Draft, Run, State
+from codefleet.domain.model import Draft, Run
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.wiring import open_fleet

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from codefleet.domain.model import Draft, State
+from codefleet.domain.model import Draft
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from tests.faults.conftest import Runners, landed_tasks
 from tests.gitrepo import SampleRepo

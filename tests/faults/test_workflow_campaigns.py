@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from codefleet.domain import workflow
-from codefleet.domain.model import State
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from tests.faults.conftest import Runners, agents_alive, until
 from tests.gitrepo import SampleRepo

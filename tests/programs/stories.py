@@ -11,7 +11,8 @@ import pytest
 from psutil import process_iter
 
 from codefleet.domain.accounts import coder_of
-from codefleet.domain.model import Outcome, Reason, Run, State, Task
+from codefleet.domain.model import Run, Task
+from codefleet.domain.words import Outcome, Reason, State
 from tests.false_alarms import ALL_OF_IT
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import Station

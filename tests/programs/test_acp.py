@@ -6,7 +6,7 @@ import signal
 import psutil
 import pytest
 
-from codefleet.domain.model import Outcome, Reason, State
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.runner.custody import Kept
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from codefleet.domain.model import Outcome, Reason, State
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.testing.model_server import prompt
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station

@@ -5,7 +5,7 @@ from typing import ClassVar
 import pytest
 
 from codefleet.domain.accounts import coder_of
-from codefleet.domain.model import Reason, State
+from codefleet.domain.words import Reason, State
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.setups import Options

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codefleet.domain.model import Reason
+from codefleet.domain.words import Reason
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.stories import GEMINI_REFUSALS, ProgramStories
 

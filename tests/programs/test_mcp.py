@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import tomlkit
 
-from codefleet.domain.model import State
+from codefleet.domain.words import State
 from codefleet.testing.model_server import ModelServer, prompt
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import connected, end_runners

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from codefleet.domain.model import Outcome, Reason
+from codefleet.domain.words import Outcome, Reason
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.stories import PIECES, WorkStories

@@ -3,18 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from codefleet.domain.model import (
-    Outcome,
-    Question,
-    QuestionId,
-    Reason,
-    Result,
-    Run,
-    RunId,
-    RunnerId,
-    Task,
-    TaskId,
-)
+from codefleet.domain.model import Question, QuestionId, Result, Run, RunId, RunnerId, Task, TaskId
+from codefleet.domain.words import Outcome, Reason
 from codefleet.runner.agents.prompt import Story, compose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

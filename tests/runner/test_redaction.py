@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Workspace
-from codefleet.domain.model import Check, Evidence, Reason
+from codefleet.domain.model import Check, Evidence
+from codefleet.domain.words import Reason
 from codefleet.ports import Asks
 from codefleet.runner.agents.redaction import CHUNK, LONGEST_WORDS, abridged, redact_file, redacted
 from codefleet.runner.verdict import Asked, Failed

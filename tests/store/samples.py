@@ -6,8 +6,9 @@ from typing import Any
 
 from codefleet.domain import lifecycle
 from codefleet.domain.lifecycle import Claim, Seat, Verb
-from codefleet.domain.model import Event, Outcome, Run, RunnerId, Task, TaskId
+from codefleet.domain.model import Event, Run, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import Outcome
 from codefleet.ports import Store, TaskQuery, Write
 
 LEASE = timedelta(seconds=30)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Outcome, TaskId
+from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import Outcome
 from codefleet.ports import Store, Write
 from tests.store.samples import (
     LEASE,

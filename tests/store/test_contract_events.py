@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from codefleet.domain.model import Event, State, TaskId
+from codefleet.domain.model import Event, TaskId
+from codefleet.domain.words import State
 from codefleet.ports import Store, Write
 from tests.store.samples import START, add, event, task
 

@@ -5,8 +5,9 @@ import pytest
 from codefleet.domain import lifecycle
 from codefleet.domain.errors import LostRun, NotFound, Stale
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Outcome, Reason, RunId, RunnerId, TaskId
+from codefleet.domain.model import RunId, RunnerId, TaskId
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import Outcome, Reason
 from codefleet.ports import Store, Write
 from tests.store.samples import (
     LEASE,

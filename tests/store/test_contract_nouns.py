@@ -15,7 +15,6 @@ from codefleet.domain.model import (
     MessageId,
     Question,
     QuestionId,
-    Reason,
     Repo,
     Rest,
     RunId,
@@ -25,6 +24,7 @@ from codefleet.domain.model import (
     Usage,
     Workflow,
 )
+from codefleet.domain.words import Reason
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.kinds import KINDS
 from tests.store.samples import LEASE, START, StillClock, add, claim, completed, event, take, task

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import State
+from codefleet.domain.words import State
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.conftest import Place
 from tests.store.samples import RealClock, add, event, task

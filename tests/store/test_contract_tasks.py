@@ -6,7 +6,8 @@ import pytest
 
 from codefleet.domain.errors import Cycle, Duplicate, NotFound, Refused
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Budget, State, TaskId
+from codefleet.domain.model import Budget, TaskId
+from codefleet.domain.words import State
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.samples import (
     START,

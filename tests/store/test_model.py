@@ -22,8 +22,9 @@ from hypothesis.stateful import (
 from codefleet.domain import lifecycle
 from codefleet.domain.errors import Refused
 from codefleet.domain.lifecycle import Attempts, Verb, move
-from codefleet.domain.model import Outcome, Reason, Run, RunnerId, State, Task, TaskId
+from codefleet.domain.model import Run, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.ports import TaskQuery, Write
 from tests.store.kinds import KINDS
 from tests.store.samples import LEASE, StillClock, event, seat, task

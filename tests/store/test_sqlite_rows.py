@@ -6,7 +6,8 @@ from pathlib import Path
 
 from codefleet.domain import lifecycle
 from codefleet.domain.lifecycle import Attempts, Verb, move
-from codefleet.domain.model import Outcome, Reason, State, TaskId
+from codefleet.domain.model import TaskId
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.ports import TaskQuery, Write
 from codefleet.store.sqlite import database
 from codefleet.store.sqlite.store import SqliteStore

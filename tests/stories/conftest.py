@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Draft, State, Task
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop

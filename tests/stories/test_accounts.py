@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from codefleet.domain.errors import NotFound
-from codefleet.domain.model import Outcome, Reason, Rest, State, Task
+from codefleet.domain.model import Rest, Task
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from tests.coders.bridges import AGENT
 from tests.faults.conftest import agents_alive

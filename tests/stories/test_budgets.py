@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain import workflow
-from codefleet.domain.model import Budget, Draft, Event, Outcome, Reason, State, Task, Usage
+from codefleet.domain.model import Budget, Draft, Event, Task, Usage
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.doors.cli import stages
 from codefleet.doors.cli.status import draw
 from codefleet.fleet import Fleet

@@ -9,8 +9,8 @@ import yaml
 
 from codefleet.domain import workflow
 from codefleet.domain.handover import Status
-from codefleet.domain.model import Reason, State
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.words import Reason, State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.stories.conftest import Crew

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Outcome, Reason, State, Task
+from codefleet.domain.model import Task
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew

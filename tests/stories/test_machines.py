@@ -11,8 +11,9 @@ import pytest
 import codefleet
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.lifecycle import Seat
-from codefleet.domain.model import Draft, Outcome, RunnerId, State, Task
+from codefleet.domain.model import Draft, RunnerId, Task
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import Outcome, State
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home

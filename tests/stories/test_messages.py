@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Invalid, NotFound, Refused
-from codefleet.domain.model import Message, State, Task
+from codefleet.domain.model import Message, Task
+from codefleet.domain.words import State
 from codefleet.doors.cli import task_page
 from codefleet.fleet import Fleet
 from codefleet.runner.loop import Loop

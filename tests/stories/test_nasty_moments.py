@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import IllegalMove
-from codefleet.domain.model import Reason, State, Task
+from codefleet.domain.model import Task
+from codefleet.domain.words import Reason, State
 from codefleet.fleet import Fleet
 from codefleet.store.sqlite import commits
 from codefleet.wiring import open_fleet

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from tests.false_alarms import ALL_OF_IT, WORDS
 from tests.stories.conftest import Crew

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import State, Task
+from codefleet.domain.model import Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.collector import collect, reset
 from codefleet.runner.desk import Desk

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Invalid, NotFound
-from codefleet.domain.model import Event, Outcome, Question, State, Task
+from codefleet.domain.model import Event, Question, Task
 from codefleet.domain.policy import Rule, Ruling
+from codefleet.domain.words import Outcome, State
 from codefleet.fleet import Fleet
 from codefleet.ports import Write
 from tests.gitrepo import SampleRepo

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import State, Task
+from codefleet.domain.model import Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew

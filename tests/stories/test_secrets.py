@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import tomlkit
 
-from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
 from tests.stories.conftest import Crew

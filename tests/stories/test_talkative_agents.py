@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from codefleet.domain.model import Draft, Event, State, Task
+from codefleet.domain.model import Draft, Event, Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.places import Places
 from tests.stories.conftest import Crew

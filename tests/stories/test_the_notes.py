@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Claimed, Outcome, Reason, Run, RunId, State, Task
+from codefleet.domain.model import Run, RunId, Task
+from codefleet.domain.words import Claimed, Outcome, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.runner.agents import notes
 from tests.gitrepo import SampleRepo

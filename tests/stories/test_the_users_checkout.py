@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from codefleet.domain.model import State, Task
+from codefleet.domain.model import Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew

@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from codefleet.domain.model import Complexity, Draft, Outcome, Reason, State, Task
+from codefleet.domain.model import Draft, Task
 from codefleet.domain.routing import Route
 from codefleet.domain.scheduling import Why
+from codefleet.domain.words import Complexity, Outcome, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from tests.gitrepo import SampleRepo

@@ -7,8 +7,9 @@ import pytest
 
 from codefleet.domain import workflow
 from codefleet.domain.handover import StageResult, Status
-from codefleet.domain.model import Draft, Outcome, Reason, State, Task
+from codefleet.domain.model import Draft, Task
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.runner.cleanup import clean_up
 from codefleet.runner.desk import Desk

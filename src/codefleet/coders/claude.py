@@ -19,7 +19,8 @@ from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, first_object, moment, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail, paths
-from codefleet.domain.model import Reason, Usage
+from codefleet.domain.model import Usage
+from codefleet.domain.words import Reason
 from codefleet.ports import (
     Abilities,
     Answers,

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag
-from codefleet.domain.model import Reason, Usage
+from codefleet.domain.model import Usage
+from codefleet.domain.words import Reason
 from codefleet.ports import (
     Abilities,
     Answers,

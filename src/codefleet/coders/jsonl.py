@@ -35,7 +35,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from codefleet.domain.model import Reason, Usage
+from codefleet.domain.model import Usage
+from codefleet.domain.words import Reason
 from codefleet.ports import (
     Asks,
     Broke,

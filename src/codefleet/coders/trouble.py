@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from codefleet.coders.jsonl import text as storable
-from codefleet.domain.model import Reason
+from codefleet.domain.words import Reason
 from codefleet.ports import Broke, Limited, Signal
 
 REASONS = {

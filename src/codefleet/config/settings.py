@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import TypedDict
 
-from codefleet.domain.model import Landing, Noun
+from codefleet.domain.noun import Noun
 from codefleet.domain.policy import Rule
 from codefleet.domain.prices import Price
 from codefleet.domain.routing import Route
+from codefleet.domain.words import Landing
 
 
 class CoderOptions(TypedDict, total=False):

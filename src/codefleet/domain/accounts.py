@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from zlib import crc32
 
-from codefleet.domain.model import Reason, Rest, Task
+from codefleet.domain.model import Rest, Task
 from codefleet.domain.scheduling import clock
+from codefleet.domain.words import Reason
 
 Options = Mapping[str, Mapping[str, Any]]
 """What the settings say of each coder."""

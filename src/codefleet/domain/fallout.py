@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from codefleet.domain import graph
-from codefleet.domain.model import State, Task
+from codefleet.domain.model import Task
+from codefleet.domain.words import State
 
 BAD = (State.FAILED, State.CANCELLED)
 

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from codefleet.domain.condition import Values
-from codefleet.domain.model import Check, Noun, Outcome, Run, State, Task, TaskId, Workflow
+from codefleet.domain.model import Check, Run, Task, TaskId, Workflow
+from codefleet.domain.noun import Noun
+from codefleet.domain.words import Outcome, State
 
 LONGEST_SUMMARY = 4000
 CHOICE = re.compile(r"^\W*choice\W+([\w-]+)", re.IGNORECASE | re.MULTILINE)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from codefleet.domain.errors import IllegalMove
 from codefleet.domain.events import event
-from codefleet.domain.model import Event, Outcome, Reason, Run, RunId, RunnerId, State, Task
+from codefleet.domain.model import Event, Run, RunId, RunnerId, Task
+from codefleet.domain.words import Outcome, Reason, State
 
 
 class Verb(StrEnum):

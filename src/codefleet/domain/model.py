@@ -1,21 +1,13 @@
 """The nouns. One class per noun, from database row to JSON to tool schema: no shadow copies."""
 
 import json
-from collections.abc import Iterable
-from datetime import UTC, datetime
-from enum import StrEnum
-from functools import lru_cache
-from typing import Annotated, Any, NewType, Self
+from datetime import datetime
+from typing import Any, NewType
 
-from pydantic import (
-    AfterValidator,
-    AwareDatetime,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    field_validator,
-)
+from pydantic import Field, field_validator
+
+from codefleet.domain.noun import Instant, Names, Noun
+from codefleet.domain.words import Claimed, Complexity, Landing, Outcome, Reason, State
 
 TaskId = NewType("TaskId", str)
 RunId = NewType("RunId", str)
@@ -23,115 +15,7 @@ RunnerId = NewType("RunnerId", str)
 QuestionId = NewType("QuestionId", str)
 MessageId = NewType("MessageId", str)
 
-
-@lru_cache(maxsize=256)  # a moment is written many times: in a task, its run and their events
-def instant(moment: datetime) -> str:
-    """Fixed width and one zone, so that the order of the texts is the order of the moments."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _sorted(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(values)))
-
-
-Instant = Annotated[AwareDatetime, PlainSerializer(instant, return_type=str, when_used="json")]
-Names = Annotated[tuple[str, ...], AfterValidator(_sorted)]
-
 LARGEST_METADATA = 16_000
-
-_set = object.__setattr__  # nouns are frozen, except while they are made
-
-
-class State(StrEnum):
-    """Where a task stands. See lifecycle.py for the moves between them."""
-
-    PENDING = "pending"
-    RUNNING = "running"
-    ASKING = "asking"
-    REVIEW = "review"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def is_final(self) -> bool:
-        return self in FINAL
-
-
-FINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
-
-
-class Reason(StrEnum):
-    """Why a run failed: a closed list. lifecycle.py says what follows from each."""
-
-    QUOTA = "quota"
-    RATE_LIMIT = "rate_limit"
-    AUTH = "auth"
-    CONTEXT_FULL = "context_full"
-    BUDGET = "budget"
-    TIMEOUT = "timeout"
-    STUCK = "stuck"
-    CRASHED = "crashed"
-    NO_CHANGES = "no_changes_claimed_done"
-    CHECKS_FAILED = "checks_failed"
-    MERGE_CONFLICT = "merge_conflict"
-    CODER_MISSING = "coder_missing"
-    WORKSPACE = "workspace"
-    CANCELLED = "cancelled"
-    UNKNOWN = "unknown"
-
-
-class Outcome(StrEnum):
-    """How a run ended. A run without an outcome is live."""
-
-    SUBMITTED = "submitted"
-    ASKED = "asked"
-    FAILED = "failed"
-    RELEASED = "released"
-    CANCELLED = "cancelled"
-    SKIPPED = "skipped"
-
-
-class Claimed(StrEnum):
-    """What an agent says of its own work, in `result.json`."""
-
-    COMPLETED = "completed"
-    NO_CHANGES = "completed_no_changes"
-    BLOCKED = "blocked"
-
-
-class Landing(StrEnum):
-    """How finished work of a repo reaches its trunk."""
-
-    QUEUE = "queue"
-    REVIEW = "review"
-    BRANCH = "branch"
-
-
-class Complexity(StrEnum):
-    """How hard a task is thought to be."""
-
-    TRIVIAL = "trivial"
-    SMALL = "small"
-    MEDIUM = "medium"
-    LARGE = "large"
-    XL = "xl"
-
-
-class Noun(BaseModel):
-    """Frozen and strict about its fields, so that a typing error is an error and not a silence."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
-
-    def evolve(self, **changes: Any) -> Self:
-        """The same noun with these fields changed. The caller vouches for the values."""
-        # As `model_copy` does, at a third of its cost: a task changes at every step of its way.
-        other = self.__class__.__new__(self.__class__)
-        _set(other, "__dict__", {**self.__dict__, **changes})
-        _set(other, "__pydantic_fields_set__", self.__pydantic_fields_set__ | changes.keys())
-        _set(other, "__pydantic_extra__", None)
-        _set(other, "__pydantic_private__", self.__pydantic_private__)
-        return other
 
 
 class Budget(Noun):
@@ -180,10 +64,10 @@ class Draft(Noun):
     not_before: Instant | None = None
     max_attempts: int | None = Field(default=None, ge=1)
     timeout_s: float | None = Field(default=None, gt=0)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     base: str | None = None
     lands: Landing | None = None
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] = Field(default_factory=dict)
     stage: Stage | None = None
 
     @field_validator("title")
@@ -386,7 +270,7 @@ class Repo(Noun):
     path: str
     trunk: str
     remote: str | None = None
-    paths: dict[str, str] = {}
+    paths: dict[str, str] = Field(default_factory=dict)
     shared: bool = False
     version: int = 0
 
@@ -489,4 +373,4 @@ class Event(Noun):
     run: RunId | None = None
     agent: str | None = None
     text: str = ""
-    data: dict[str, Any] = {}
+    data: dict[str, Any] = Field(default_factory=dict)

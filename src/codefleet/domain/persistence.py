@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from codefleet.domain.model import Change, Outcome, Reason, Run
+from codefleet.domain.model import Change, Run
+from codefleet.domain.words import Outcome, Reason
 
 MOST_FRUITLESS = 3
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from codefleet.domain.model import Noun, Question
+from codefleet.domain.model import Question
+from codefleet.domain.noun import Noun
 
 
 class Ruling(StrEnum):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from codefleet.domain.model import Noun, Usage
+from codefleet.domain.model import Usage
+from codefleet.domain.noun import Noun
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 4

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from codefleet.domain.model import Claimed, Evidence, Result
+from codefleet.domain.model import Evidence, Result
+from codefleet.domain.words import Claimed
 
 LONGEST_TEXT = 4000
 LONGEST_ITEM = 500

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from codefleet.domain.model import Complexity, Names, Noun, Task
+from codefleet.domain.model import Task
+from codefleet.domain.noun import Names, Noun
+from codefleet.domain.words import Complexity
 
 
 class Route(Noun):

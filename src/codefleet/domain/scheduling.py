@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from codefleet.domain import scope
-from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.model import Task, TaskId
 from codefleet.domain.views import Agent
+from codefleet.domain.words import State
 
 
 class Want(NamedTuple):

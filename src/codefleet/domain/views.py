@@ -3,18 +3,17 @@
 from codefleet.domain.model import (
     Budget,
     Conflict,
-    Instant,
-    Noun,
     Rest,
     Run,
     RunId,
     RunnerId,
-    State,
     Task,
     TaskId,
     Usage,
     Workflow,
 )
+from codefleet.domain.noun import Instant, Noun
+from codefleet.domain.words import State
 
 
 class Agent(Noun):

@@ -13,7 +13,9 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from codefleet.domain import condition, graph, template
 from codefleet.domain.errors import Cycle, Invalid
-from codefleet.domain.model import Budget, Draft, Landing, Names, Noun, Stage, State
+from codefleet.domain.model import Budget, Draft, Stage
+from codefleet.domain.noun import Names, Noun
+from codefleet.domain.words import Landing, State
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,63}")
 RETRY = re.compile(r"retry ([1-9]\d?)")

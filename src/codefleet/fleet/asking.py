@@ -7,8 +7,9 @@ from codefleet.domain.dialogue import LONGEST_OPTION, LONGEST_TEXT, MOST_OPTIONS
 from codefleet.domain.errors import Invalid, LostRun, Stale
 from codefleet.domain.events import event
 from codefleet.domain.liveness import covered
-from codefleet.domain.model import Question, QuestionId, Run, State
+from codefleet.domain.model import Question, QuestionId, Run
 from codefleet.domain.secrets import redact
+from codefleet.domain.words import State
 from codefleet.fleet.core import TRIES, Core
 from codefleet.ports import Asks, TaskQuery, Write
 

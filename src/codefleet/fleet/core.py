@@ -11,7 +11,8 @@ from codefleet.domain import fallout
 from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Attempts, Verb, move
-from codefleet.domain.model import Question, State, Task, TaskId
+from codefleet.domain.model import Question, Task, TaskId
+from codefleet.domain.words import State
 from codefleet.ports import Store, TaskQuery, Write
 
 TRIES = 100

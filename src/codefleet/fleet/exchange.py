@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, end, move
-from codefleet.domain.model import Event, Outcome, Reason, Run, State, Task
+from codefleet.domain.model import Event, Run, Task
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet.core import Core
 
 IMPORTED = "imported"

@@ -8,9 +8,10 @@ from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.handover import GATE_OPTIONS, approval
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Question, QuestionId, State, Task
+from codefleet.domain.model import Question, QuestionId, Task
 from codefleet.domain.policy import ANSWERS, answer_in
 from codefleet.domain.views import InboxItem
+from codefleet.domain.words import State
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.asking import Asking
 from codefleet.ports import TaskQuery, Write

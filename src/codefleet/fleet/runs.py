@@ -9,20 +9,10 @@ from codefleet.domain import lifecycle
 from codefleet.domain.errors import Invalid, LostRun, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Claim, Seat, Verb, move
-from codefleet.domain.model import (
-    Event,
-    Outcome,
-    Question,
-    QuestionId,
-    Reason,
-    Run,
-    RunnerId,
-    State,
-    Task,
-    TaskId,
-)
+from codefleet.domain.model import Event, Question, QuestionId, Run, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.domain.secrets import redact
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet.asking import Asking
 from codefleet.ports import Asks, TaskQuery, Write
 

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
-from codefleet.domain.model import Conflict, Event, Run, State, Task, TaskId
+from codefleet.domain.model import Conflict, Event, Run, Task, TaskId
 from codefleet.domain.views import Status, Waiting
+from codefleet.domain.words import State
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED
 from codefleet.fleet.inbox import Inbox

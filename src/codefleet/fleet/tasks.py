@@ -10,9 +10,10 @@ from codefleet.domain import command, fallout, graph, scheduling, scope
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Draft, Landing, Run, State, Task, TaskId, Workflow
+from codefleet.domain.model import Draft, Run, Task, TaskId, Workflow
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.similarity import ranked, similar, telling
+from codefleet.domain.words import Landing, State
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.core import UNFINISHED

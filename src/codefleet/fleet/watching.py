@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.model import Task, TaskId
+from codefleet.domain.words import State
 from codefleet.fleet.asking import Asking
 from codefleet.ports import TaskQuery
 

@@ -9,9 +9,10 @@ from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
 from codefleet.domain.errors import FleetError, Stale, Unreachable
 from codefleet.domain.events import event
-from codefleet.domain.model import Evidence, Landing, Reason, Repo, Result, Run, Task, Usage
+from codefleet.domain.model import Evidence, Repo, Result, Run, Task, Usage
 from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
+from codefleet.domain.words import Landing, Reason
 from codefleet.ports import Coder
 from codefleet.runner import custody, staging, verdict
 from codefleet.runner.aftermath import Aftermath

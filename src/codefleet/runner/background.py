@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from codefleet.domain.model import FINAL
+from codefleet.domain.words import FINAL
 from codefleet.fleet import Fleet
 from codefleet.runner.collector import dead_runners
 from codefleet.runner.desk import Desk

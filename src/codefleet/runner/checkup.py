@@ -13,7 +13,8 @@ from codefleet.coders.registry import coder
 from codefleet.config import KEYS, Config, load, nearest
 from codefleet.config.older import OLD_HOME, OLD_NAMES
 from codefleet.domain.errors import FleetError, Workspace
-from codefleet.domain.model import FINAL, Repo, State, Task
+from codefleet.domain.model import Repo, Task
+from codefleet.domain.words import FINAL, State
 from codefleet.ports import TaskQuery
 from codefleet.runner.agents.permission import unheeded
 from codefleet.runner.agents.probe import VERSION, NoAnswer, ask

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
-from codefleet.domain.model import Repo, RunId, Runner, State, Task, TaskId
+from codefleet.domain.model import Repo, RunId, Runner, Task, TaskId
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.runner import custody

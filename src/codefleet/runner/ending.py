@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from codefleet.config import Config
-from codefleet.domain.model import Reason, Run, Task
+from codefleet.domain.model import Run, Task
+from codefleet.domain.words import Reason
 from codefleet.runner import verdict
 from codefleet.runner.agents.redaction import redacted
 from codefleet.runner.bounds import rests

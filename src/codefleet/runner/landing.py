@@ -9,7 +9,8 @@ from pathlib import Path
 
 from codefleet.config import Config
 from codefleet.domain.errors import FleetError, IllegalMove, Stale, StoreTrouble, Workspace
-from codefleet.domain.model import Check, Evidence, Lane, Reason, Repo, RunnerId, State, Task
+from codefleet.domain.model import Check, Evidence, Lane, Repo, RunnerId, Task
+from codefleet.domain.words import Reason, State
 from codefleet.fleet import Fleet
 from codefleet.runner import custody, evidence
 from codefleet.runner.crash import record

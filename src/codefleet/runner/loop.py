@@ -10,8 +10,9 @@ from typing import Any
 
 from codefleet.domain.errors import FleetError, Stale, StoreTrouble
 from codefleet.domain.lifecycle import Seat
-from codefleet.domain.model import Run, Runner, State, Task
+from codefleet.domain.model import Run, Runner, Task
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import State
 from codefleet.ports import TaskQuery
 from codefleet.runner.agents.permission import deny_unanswered
 from codefleet.runner.attempt import Attempt

@@ -7,18 +7,9 @@ from typing import NamedTuple
 
 from codefleet.domain import condition, handover, template
 from codefleet.domain.handover import GATE_OPTIONS, StageResult
-from codefleet.domain.model import (
-    Claimed,
-    Landing,
-    Outcome,
-    Question,
-    Reason,
-    Result,
-    Run,
-    Stage,
-    Task,
-)
+from codefleet.domain.model import Question, Result, Run, Stage, Task
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.words import Claimed, Landing, Outcome, Reason
 from codefleet.fleet import Fleet
 from codefleet.ports import Asks
 from codefleet.runner.agents.prompt import quoted

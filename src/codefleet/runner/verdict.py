@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from codefleet.domain import persistence
-from codefleet.domain.model import Claimed, Evidence, Question, Reason, Result, Run
+from codefleet.domain.model import Evidence, Question, Result, Run
+from codefleet.domain.words import Claimed, Reason
 from codefleet.ports import Abilities, Asks, Broke, Finished, Limited
 from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.custody import Exit

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import FleetError, Workspace
-from codefleet.domain.model import Evidence, Landing, Reason, Repo, Run, Task, TaskId
+from codefleet.domain.model import Evidence, Repo, Run, Task, TaskId
+from codefleet.domain.words import Landing, Reason
 from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery
 from codefleet.runner import custody, evidence, heritage

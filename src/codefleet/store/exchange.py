@@ -7,17 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from codefleet.domain.errors import Invalid
-from codefleet.domain.model import (
-    Conflict,
-    Event,
-    Message,
-    Noun,
-    Question,
-    Repo,
-    Run,
-    Task,
-    Workflow,
-)
+from codefleet.domain.model import Conflict, Event, Message, Question, Repo, Run, Task, Workflow
+from codefleet.domain.noun import Noun
 
 _NOUNS: dict[str, type[Noun]] = {
     "repo": Repo,

@@ -10,7 +10,6 @@ from codefleet.domain.model import (
     Event,
     Lane,
     Message,
-    Noun,
     Question,
     QuestionId,
     Repo,
@@ -22,6 +21,7 @@ from codefleet.domain.model import (
     TaskId,
     Workflow,
 )
+from codefleet.domain.noun import Noun
 from codefleet.domain.views import Spent
 from codefleet.ports import TaskQuery
 from codefleet.store import nouns

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, ClassVar, cast, get_args
 
 from codefleet.domain.errors import FleetError
-from codefleet.domain.model import Reason, Run, RunId, RunnerId, Task, TaskId, Usage
+from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId, Usage
+from codefleet.domain.words import Reason
 from codefleet.ports import (
     Assignment,
     Broke,

@@ -16,6 +16,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from codefleet.runner.custody import Process
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
+from tests.script import script
 
 BOUND_S = 60.0
 
@@ -32,6 +33,13 @@ class Caller:
         assert not told.is_error, told
         assert isinstance(told.structured_content, dict)
         return told.structured_content
+
+    async def worker(self, repo: SampleRepo, *steps: str, **more: Any) -> str:
+        """A worker that follows these steps; returns its id."""
+        given = {"repo_path": str(repo.path), "task_name": "Greet", "prompt": script(*steps)}
+        made = await self("create_worker", **{**given, **more})
+        assert made["status"] == "pending"
+        return str(made["worker_id"])
 
     async def refused(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must refuse, in the core's words."""

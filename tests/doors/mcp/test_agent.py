@@ -10,9 +10,10 @@ from mcp.client.client import Client
 from codefleet.domain import workflow
 from codefleet.domain.errors import NotFound, Refused
 from codefleet.domain.lifecycle import Seat
-from codefleet.domain.model import Draft, Outcome, Run, RunnerId, State
+from codefleet.domain.model import Draft, Run, RunnerId
 from codefleet.domain.scheduling import Want
 from codefleet.domain.views import InboxItem
+from codefleet.domain.words import Outcome, State
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet

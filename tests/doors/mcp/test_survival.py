@@ -163,18 +163,12 @@ async def test_two_servers_on_one_home_have_one_runner_and_every_worker_runs_onc
 ) -> None:
     go = tmp_path / "go"
     async with connected() as one, connected() as two:
-        made = await asyncio.gather(
+        ids = await asyncio.gather(
             *(
-                call(
-                    "create_worker",
-                    repo_path=str(repo.path),
-                    task_name=f"Greet {number}",
-                    prompt=script(f"wait until {go} 60", f"write {number}.txt hi"),
-                )
+                call.worker(repo, f"wait until {go} 60", f"write {number}.txt hi")
                 for number, call in enumerate((one, two, one, two))
             )
         )
-        ids = [worker["worker_id"] for worker in made]
         await _running(home, ids[0])
         go.touch()
         assert (await two("wait", ids=ids, timeout_seconds=60))["settled"]
@@ -190,13 +184,8 @@ async def test_the_runner_ends_by_itself_when_there_is_nothing_left_to_do(
     home: Path, repo: SampleRepo
 ) -> None:
     async with connected() as call:
-        made = await call(
-            "create_worker",
-            repo_path=str(repo.path),
-            task_name="Greet",
-            prompt=script("write hello.txt hi"),
-        )
-        await call("wait", ids=[made["worker_id"]], timeout_seconds=60)
+        made = await call.worker(repo, "write hello.txt hi")
+        await call("wait", ids=[made], timeout_seconds=60)
     async with open_fleet(home) as fleet:
         async with asyncio.timeout(BOUND_S):
             while await fleet.store.runners():

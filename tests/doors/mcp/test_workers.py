@@ -10,7 +10,6 @@ from mcp.client.stdio import stdio_client
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import Caller, connected, server
 from tests.gitrepo import SampleRepo
-from tests.script import script
 
 pytestmark = pytest.mark.slow
 
@@ -26,18 +25,14 @@ async def test_a_worker_returns_at_once_and_its_result_is_what_git_has(
     home: Path, repo: SampleRepo
 ) -> None:
     async with connected() as call:
-        made = await call(
-            "create_worker",
-            repo_path=str(repo.path),
-            task_name="Greet",
-            prompt=script("write hello.txt hi", "result completed It greets"),
+        made = await call.worker(
+            repo,
+            *("write hello.txt hi", "result completed It greets"),
             tags=["polite"],
             metadata={"ticket": 7},
         )
-        assert made["status"] == "pending"
-        assert made["worker_id"]
-        await finished(call, made["worker_id"])
-        found = await call("collect_worker_result", worker_id=made["worker_id"], include_logs=True)
+        await finished(call, made)
+        found = await call("collect_worker_result", worker_id=made, include_logs=True)
         assert found["status"] == "succeeded"
         assert found["status_label"] == "[OK]"
         assert found["tags"] == ["polite"]
@@ -58,14 +53,9 @@ async def test_the_log_the_diff_and_the_evidence_of_a_run_are_resources(
     home: Path, repo: SampleRepo
 ) -> None:
     async with connected() as call:
-        made = await call(
-            "create_worker",
-            repo_path=str(repo.path),
-            task_name="Greet",
-            prompt=script("write hello.txt hi"),
-        )
-        await finished(call, made["worker_id"])
-        run = (await call("get_worker_status", worker_id=made["worker_id"]))["run_id"]
+        made = await call.worker(repo, "write hello.txt hi")
+        await finished(call, made)
+        run = (await call("get_worker_status", worker_id=made))["run_id"]
         texts = {}
         for part in ("log", "diff", "evidence"):
             read = await call.client.read_resource(f"fleet://runs/{run}/{part}")
@@ -77,71 +67,42 @@ async def test_the_log_the_diff_and_the_evidence_of_a_run_are_resources(
 
 async def test_cleaning_up_archives_what_is_on_no_trunk(home: Path, repo: SampleRepo) -> None:
     async with connected() as call:
-        made = await call(
-            "create_worker",
-            repo_path=str(repo.path),
-            task_name="Greet",
-            prompt=script("write hello.txt hi"),
-        )
-        await finished(call, made["worker_id"])
-        found = await call("collect_worker_result", worker_id=made["worker_id"])
-        await call("cleanup_worker", worker_id=made["worker_id"])
+        made = await call.worker(repo, "write hello.txt hi")
+        await finished(call, made)
+        found = await call("collect_worker_result", worker_id=made)
+        await call("cleanup_worker", worker_id=made)
         assert not repo.git("branch", "--list", found["branch_name"])
         assert repo.saved("hello.txt") == {"hi\n"}
 
 
 async def test_work_that_goes_on_is_not_cleaned_up(home: Path, repo: SampleRepo) -> None:
     async with connected() as call:
-        made = await call(
-            "create_worker",
-            repo_path=str(repo.path),
-            task_name="Wait",
-            prompt=script("wait until never 60"),
-        )
-        refused = await call.refused("cleanup_worker", worker_id=made["worker_id"])
+        made = await call.worker(repo, "wait until never 60")
+        refused = await call.refused("cleanup_worker", worker_id=made)
         assert refused["code"] == "refused"
-        await call("cancel_worker", worker_id=made["worker_id"])
-        assert (await call("get_worker_status", worker_id=made["worker_id"]))[
-            "status"
-        ] == "cancelled"
+        await call("cancel_worker", worker_id=made)
+        found = await call("get_worker_status", worker_id=made)
+        assert found["status"] == "cancelled"
 
 
 async def test_a_run_that_takes_too_long_is_told_as_timed_out(home: Path, repo: SampleRepo) -> None:
     async with connected() as call:
-        made = await call(
-            "create_worker",
-            repo_path=str(repo.path),
-            task_name="Dawdle",
-            prompt=script("hang"),
-            timeout_seconds=0.5,
-        )
-        await finished(call, made["worker_id"])
-        assert (await call("get_worker_status", worker_id=made["worker_id"]))[
-            "status"
-        ] == "timed_out"
+        made = await call.worker(repo, "hang", timeout_seconds=0.5)
+        await finished(call, made)
+        found = await call("get_worker_status", worker_id=made)
+        assert found["status"] == "timed_out"
         listed = await call("list_workers", statuses=["timed_out"])
         assert listed["summary"] == "1 worker: 1 timed_out"
         assert (await call("list_workers", statuses=["failed"]))["count"] == 0
 
 
-@pytest.mark.slow
 async def test_twenty_programs_that_exit_at_once_all_end_in_a_final_state(
     home: Path, repo: SampleRepo
 ) -> None:
     home.mkdir()
     (home / "fleet.toml").write_text('[coders.command]\nargv = ["false"]\n')
     async with connected(FLEET_MAX_CONCURRENT="8") as call:
-        made = [
-            await call(
-                "create_worker",
-                repo_path=str(repo.path),
-                task_name=f"Exit {number}",
-                prompt="exit",
-                executor="command",
-            )
-            for number in range(20)
-        ]
-        ids = [worker["worker_id"] for worker in made]
+        ids = [await call.worker(repo, prompt="exit", executor="command") for _ in range(20)]
         assert set(await finished(call, *ids)) == {"failed"}
         first = await call("list_workers", limit=15)
         rest = await call("list_workers", limit=15, cursor=first["next_cursor"])

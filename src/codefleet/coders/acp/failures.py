@@ -10,7 +10,7 @@ from typing import Any
 
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, parsed, text
-from codefleet.domain.model import Reason
+from codefleet.domain.words import Reason
 from codefleet.ports import Broke, Limited
 
 Line = dict[str, Any]

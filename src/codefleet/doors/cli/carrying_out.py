@@ -2,7 +2,7 @@
 
 from contextlib import AsyncExitStack
 
-from codefleet.domain.model import State
+from codefleet.domain.words import State
 from codefleet.doors.cli.call import home, say
 from codefleet.doors.cli.run import heed_signals
 from codefleet.doors.cli.watch import watching

@@ -12,7 +12,8 @@ from codefleet.coders import registry
 from codefleet.config import Config, load
 from codefleet.domain.accounts import coder_of, sentence
 from codefleet.domain.errors import BadConfig, StoreTrouble
-from codefleet.domain.model import Noun, Rest
+from codefleet.domain.model import Rest
+from codefleet.domain.noun import Noun
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option, say
 from codefleet.doors.cli.text import brief, clean, table

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from codefleet.domain.model import Complexity
+from codefleet.domain.words import Complexity
 
 MOST_SEATS = 256
 SIZES = tuple(size.value for size in Complexity)

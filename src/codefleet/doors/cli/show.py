@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 import click
 
-from codefleet.domain.model import Event, Noun, Run, State, Task, TaskId, Usage
+from codefleet.domain.model import Event, Run, Task, TaskId, Usage
+from codefleet.domain.noun import Noun
 from codefleet.domain.scheduling import Hold, Why
 from codefleet.domain.views import InboxItem
+from codefleet.domain.words import State
 from codefleet.doors.cli.text import brief, clean, clean_lines, duration, local, table
 
 COLOURS = {

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from codefleet.domain import graph, handover
 from codefleet.domain.budget import told
 from codefleet.domain.handover import StageResult, Status
-from codefleet.domain.model import Run, State, Task
+from codefleet.domain.model import Run, Task
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.words import State
 from codefleet.domain.workflow import Plan, StagePlan
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, duration, table

@@ -6,9 +6,10 @@ import click
 
 from codefleet.domain.accounts import sentence
 from codefleet.domain.budget import told
-from codefleet.domain.model import Run, State, Task
+from codefleet.domain.model import Run, Task
 from codefleet.domain.scheduling import Hold, Why
 from codefleet.domain.views import Agent, Status
+from codefleet.domain.words import State
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option
 from codefleet.doors.cli.text import brief, clean, duration, table

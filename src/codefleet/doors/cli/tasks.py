@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from codefleet.domain.lifecycle import WORDS
-from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.model import Task, TaskId
 from codefleet.domain.scheduling import Hold
+from codefleet.domain.words import State
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option, say, task_argument
 from codefleet.ports import TaskQuery

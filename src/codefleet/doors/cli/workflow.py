@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.domain.model import Budget, State, Workflow
+from codefleet.domain.model import Budget, Workflow
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.words import State
 from codefleet.doors.cli import show, stages
 from codefleet.doors.cli.call import call, json_option, say
 from codefleet.doors.cli.home import tell_each

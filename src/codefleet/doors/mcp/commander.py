@@ -5,7 +5,8 @@ from typing import Any
 from mcp.server.mcpserver import Context
 
 from codefleet.coders import fitness
-from codefleet.domain.model import Draft, State, Task, TaskId
+from codefleet.domain.model import Draft, Task, TaskId
+from codefleet.domain.words import State
 from codefleet.doors.mcp import briefly
 from codefleet.doors.mcp.house import Toolset, View
 from codefleet.doors.mcp.limits import Limit, Seconds, Seq

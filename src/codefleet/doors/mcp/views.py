@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from codefleet.domain.budget import told
 from codefleet.domain.errors import Invalid
 from codefleet.domain.handover import StageResult
-from codefleet.domain.model import Evidence, Reason, Run, State, Task
+from codefleet.domain.model import Evidence, Run, Task
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.words import Reason, State
 from codefleet.runner.places import Places
 from codefleet.runner.traces import Traces, traces
 

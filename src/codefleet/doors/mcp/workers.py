@@ -7,7 +7,8 @@ from typing import Any
 
 from codefleet.coders import fitness, registry
 from codefleet.domain.errors import BadConfig
-from codefleet.domain.model import Draft, Landing, Task
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.words import Landing
 from codefleet.doors.mcp import views
 from codefleet.doors.mcp.house import Toolset, View, page, position
 from codefleet.doors.mcp.limits import Limit, Lines

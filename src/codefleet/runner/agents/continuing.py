@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from codefleet.domain.model import Outcome, Reason, Run
+from codefleet.domain.model import Run
+from codefleet.domain.words import Outcome, Reason
 from codefleet.ports import Coder
 from codefleet.runner.agents import checkpoint
 from codefleet.runner.places import Places

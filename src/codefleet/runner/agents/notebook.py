@@ -7,7 +7,8 @@ from pathlib import Path
 
 from codefleet.domain import dialogue, result
 from codefleet.domain.errors import Stale, Workspace
-from codefleet.domain.model import Claimed, Question, Result, Run
+from codefleet.domain.model import Question, Result, Run
+from codefleet.domain.words import Claimed
 from codefleet.ports import Asks
 from codefleet.runner import channel
 from codefleet.runner.agents import notes

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from codefleet.domain.model import Message, Outcome, Question, Reason, Result, Run, Task
+from codefleet.domain.model import Message, Question, Result, Run, Task
 from codefleet.domain.policy import Answer, answer_in
+from codefleet.domain.words import Outcome, Reason
 
 NEWEST_NOTE, OLDER_NOTE, MOST_NOTES = 4000, 300, 10
 LONGEST_RESULT = 2000

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from codefleet.domain.errors import Workspace
-from codefleet.domain.model import Noun
+from codefleet.domain.noun import Noun
 from codefleet.domain.secrets import redact, redact_bytes
 
 CHUNK = 1 << 18

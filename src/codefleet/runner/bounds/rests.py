@@ -7,8 +7,9 @@ from typing import NamedTuple
 from codefleet.config import Config
 from codefleet.domain import accounts
 from codefleet.domain.errors import FleetError
-from codefleet.domain.model import Reason, Repo, Rest, Run
+from codefleet.domain.model import Repo, Rest, Run
 from codefleet.domain.routing import coder_for
+from codefleet.domain.words import Reason
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.runner.desk import Desk

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from codefleet.domain.model import Noun
+from codefleet.domain.noun import Noun
 from codefleet.runner.repos.locks import held
 
 PATIENCE = 5.0

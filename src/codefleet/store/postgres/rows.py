@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from codefleet.domain.model import Event, Noun, Run, Task
+from codefleet.domain.model import Event, Run, Task
+from codefleet.domain.noun import Noun
 
 Row = dict[str, Any]
 

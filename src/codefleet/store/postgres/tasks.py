@@ -7,7 +7,8 @@ locked before an edge to it is stored, and before it is completed; who comes sec
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.model import Task, TaskId
+from codefleet.domain.words import State
 from codefleet.store import checks
 from codefleet.store.postgres import rows
 from codefleet.store.postgres.transaction import Cursor, Transaction

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from codefleet.domain import lifecycle, scheduling
 from codefleet.domain.lifecycle import Claim, Seat
-from codefleet.domain.model import Run, Task, TaskId, instant
+from codefleet.domain.model import Run, Task, TaskId
+from codefleet.domain.noun import instant
 from codefleet.domain.scheduling import Want
 from codefleet.store import checks
 from codefleet.store.sqlite import rows, steps, tasks

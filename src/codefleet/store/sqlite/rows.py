@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from codefleet.domain.model import Event, Run, Task, instant
+from codefleet.domain.model import Event, Run, Task
+from codefleet.domain.noun import instant
 
 _SEQ = {"seq"}
 

@@ -7,7 +7,8 @@ added or its needs change, taken down by one when a need is completed, in that s
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from codefleet.domain.model import State, Task, TaskId
+from codefleet.domain.model import Task, TaskId
+from codefleet.domain.words import State
 from codefleet.store import checks
 from codefleet.store.sqlite import rows
 from codefleet.store.sqlite.database import Database

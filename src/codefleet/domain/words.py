@@ -1,0 +1,79 @@
+"""The closed lists of words: where a task stands, why a run failed, how it ended, how it lands."""
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a task stands. See lifecycle.py for the moves between them."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    ASKING = "asking"
+    REVIEW = "review"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in FINAL
+
+
+FINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
+
+
+class Reason(StrEnum):
+    """Why a run failed: a closed list. lifecycle.py says what follows from each."""
+
+    QUOTA = "quota"
+    RATE_LIMIT = "rate_limit"
+    AUTH = "auth"
+    CONTEXT_FULL = "context_full"
+    BUDGET = "budget"
+    TIMEOUT = "timeout"
+    STUCK = "stuck"
+    CRASHED = "crashed"
+    NO_CHANGES = "no_changes_claimed_done"
+    CHECKS_FAILED = "checks_failed"
+    MERGE_CONFLICT = "merge_conflict"
+    CODER_MISSING = "coder_missing"
+    WORKSPACE = "workspace"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Outcome(StrEnum):
+    """How a run ended. A run without an outcome is live."""
+
+    SUBMITTED = "submitted"
+    ASKED = "asked"
+    FAILED = "failed"
+    RELEASED = "released"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+class Claimed(StrEnum):
+    """What an agent says of its own work, in `result.json`."""
+
+    COMPLETED = "completed"
+    NO_CHANGES = "completed_no_changes"
+    BLOCKED = "blocked"
+
+
+class Landing(StrEnum):
+    """How finished work of a repo reaches its trunk."""
+
+    QUEUE = "queue"
+    REVIEW = "review"
+    BRANCH = "branch"
+
+
+class Complexity(StrEnum):
+    """How hard a task is thought to be."""
+
+    TRIVIAL = "trivial"
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+    XL = "xl"
