@@ -233,7 +233,10 @@ def runner_on_a_terminal(until: str, *wrapped: str) -> Iterator[subprocess.Popen
     """A runner on a terminal of its own, which is closed when its log has said `until`."""
     controller, terminal = os.openpty()
     command = [sys.executable, "-c", START]
-    own = "import fcntl, os, sys, termios; fcntl.ioctl(1, termios.TIOCSCTTY, 0); "
+    own = "import fcntl, os, signal, sys, termios; fcntl.ioctl(1, termios.TIOCSCTTY, 0); "
+    own += (
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # whatever the tests themselves run under
+    )
     own += "os.execvp(sys.argv[1], sys.argv[1:])"
     words = [sys.executable, "-c", own, *wrapped, *command, "run"]
     with (
