@@ -19,7 +19,7 @@ from codefleet.wiring import open_fleet
 
 ROUNDS = 10
 BATCH = 1_000
-LIBRARIES = "import asyncio, sqlite3, click, pydantic; pydantic.BaseModel, pydantic.AwareDatetime"
+LIBRARIES = "import asyncio, sqlite3, click, msgspec"
 COMMANDS = ("status", "list")
 
 

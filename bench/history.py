@@ -132,7 +132,7 @@ class History:
             yield self._conflict_row(conflict)
 
     def _conflict_row(self, conflict: Conflict) -> Row:
-        row = {"id": conflict.id, "version": 0, "body": conflict.model_dump_json()}
+        row = {"id": conflict.id, "version": 0, "body": conflict.json()}
         return {**row, "found_at": self._engine.moment(conflict.found_at)}
 
     def _events(self) -> Iterator[Row]:
@@ -174,7 +174,7 @@ def _story() -> list[Event]:
     """What is told of one task, from the beginning to the end."""
     task = _task("completed")
     run = claim(_task("ready"), _SEAT, _THEN, timedelta(minutes=1), None).run
-    usage = Usage(input_tokens=9000, output_tokens=800, cost_usd=0.05).model_dump()
+    usage = Usage(input_tokens=9000, output_tokens=800, cost_usd=0.05).plain()
     bill = {**usage, "coder": "claude", "model": "large", "repo": "shop", "source": "told"}
     words = "I moved the functions that send mail into a module of their own."
     return [

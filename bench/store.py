@@ -284,7 +284,7 @@ async def _once(part: Part, durability: Durability) -> Times:
 
 @asynccontextmanager
 async def _stores(durability: Durability) -> AsyncIterator[Stores]:
-    run_body = claim(a_task(0), SEATS[0], NOW, LEASE, None).run.model_dump_json()
+    run_body = claim(a_task(0), SEATS[0], NOW, LEASE, None).run.json()
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         path = Path(folder)
         ours = SqliteStore.open(path / "ours.db", clock=RealClock(), durability=durability)
@@ -317,7 +317,7 @@ def a_task(number: int, needs: Sequence[str] = ()) -> Task:
     )
 
 
-BODY = a_task(0).model_dump_json()
+BODY = a_task(0).json()
 
 
 def an_event(kind: str, task: Task) -> Event:

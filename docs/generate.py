@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
-from codefleet.config import FLEET_WIDE, NOT_IN_A_REPO, Config, toml
+from codefleet.config import FLEET_WIDE, NOT_IN_A_REPO, toml
+from codefleet.config.settings import DEFAULT, meanings
 from codefleet.domain import errors
 from codefleet.domain.events import KINDS
 from codefleet.domain.routing import Route
 from codefleet.doors.cli.program import SECTIONS, program
-from codefleet.doors.mcp.server import DEFAULT, TOOLSETS
+from codefleet.doors.mcp.server import DEFAULT as USUAL
+from codefleet.doors.mcp.server import TOOLSETS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code; edit the code instead. -->"
@@ -100,17 +102,18 @@ def _config() -> Iterator[str]:
     yield ""
     yield "| setting | default | what it is | where |"
     yield "|---|---|---|---|"
-    for key, field in Config.model_fields.items():
-        default = field.get_default(call_default_factory=True)
+    for key, meaning in meanings().items():
+        default = getattr(DEFAULT, key)
         shown = "" if default is None else f"`{toml(default)}`"
-        yield f"| `{key}` | {shown} | {field.description} | {_where(key)} |"
+        yield f"| `{key}` | {shown} | {meaning} | {_where(key)} |"
     yield ""
     yield ABOUT_PLACES
     yield from ("", "## Rules that choose", "", ABOUT_ROUTES, "")
     yield from ("| field of `[[route]]` | default | what it is |", "|---|---|---|")
-    for key, field in Route.model_fields.items():
-        shown = "" if field.is_required() or field.default is None else f"`{toml(field.default)}`"
-        yield f"| `{key}` | {shown} | {field.description} |"
+    for key, meaning in meanings(Route).items():
+        default = getattr(Route(name=""), key)
+        shown = f"`{toml(default)}`" if default not in ("", None) else ""
+        yield f"| `{key}` | {shown} | {meaning} |"
 
 
 def _where(key: str) -> str:
@@ -128,7 +131,7 @@ def _tools() -> Iterator[str]:
     yield from ("# Tools of the MCP server", "")
     yield ABOUT_TOOLS
     for name, toolset in TOOLSETS.items():
-        usual = " (by default)" if name in DEFAULT else ""
+        usual = " (by default)" if name in USUAL else ""
         yield from ("", f"## {name}{usual}", "", _first_line(toolset))
         for tool in (*toolset.READS, *toolset.WRITES):
             yield from ("", f"### {tool}", "")

@@ -76,7 +76,7 @@ def hear(name: str, line: str) -> Heard:
     for signal in registry.coder(name).read(line):
         heard.take(signal)
         str(signal).encode()
-    heard.spent.model_dump_json()
+    heard.spent.json()
     return heard
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from codefleet.domain.checking import checked
 from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -10,7 +11,7 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 def a_task(id: str = "t1", **fields: Any) -> Task:
     plain = {"title": f"Task {id}", "repo": "app", "created_at": NOON, "updated_at": NOON}
-    return Task(**{"id": TaskId(id), **plain, **fields})
+    return checked(Task, {"id": TaskId(id), **plain, **fields})
 
 
 def a_run(task: Task, **fields: Any) -> Run:
@@ -26,4 +27,4 @@ def a_run(task: Task, **fields: Any) -> Run:
         "coder": "scripted",
         "started_at": NOON,
     }
-    return Run(**{**plain, **fields})
+    return checked(Run, {**plain, **fields})

@@ -14,9 +14,10 @@ from codefleet.domain.views import Limit
 
 def limit(name: str = "the task", *, daily: bool = False, **amounts: float) -> Limit:
     """A limit of `usd` or `tokens`, with `cost` or `used` spent of it."""
-    allowed = {key: amounts[key] for key in ("usd", "tokens") if key in amounts}
+    tokens = int(amounts["tokens"]) if "tokens" in amounts else None
+    allowed = Budget(usd=amounts.get("usd"), tokens=tokens)
     spent = Usage(cost_usd=amounts.get("cost", 0.0), input_tokens=int(amounts.get("used", 0)))
-    return Limit(name=name, daily=daily, budget=Budget(**allowed), spent=spent)
+    return Limit(name=name, daily=daily, budget=allowed, spent=spent)
 
 
 LIMITS = st.builds(

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, get_args, get_origin
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from codefleet.domain import model, views, words
-from codefleet.domain.model import Draft, Task, Usage
-from codefleet.domain.noun import Instant, Noun
+from codefleet.domain.checking import checked
+from codefleet.domain.errors import Invalid
+from codefleet.domain.model import Brief, Draft, Usage
+from codefleet.domain.noun import Noun, instant
 from codefleet.domain.words import State
 from tests.domain.samples import a_run, a_task
 
@@ -35,9 +36,8 @@ plain_json = st.recursive(
     max_leaves=5,
 )
 BOUNDED: dict[type[Noun], dict[str, st.SearchStrategy[Any]]] = {
-    Draft: {
+    Brief: {
         "title": st.text(min_size=1, max_size=200).filter(lambda text: a_title(text) is not None),
-        "name": st.none(),  # only used while a file of tasks is read, and never stored
         "priority": st.integers(1, 5),
         "max_attempts": st.none() | st.integers(min_value=1),
         "timeout_s": positive,
@@ -56,15 +56,15 @@ BOUNDED: dict[type[Noun], dict[str, st.SearchStrategy[Any]]] = {
 
 def a_title(text: str) -> str | None:
     try:
-        return Draft(title=text).title
-    except ValidationError:
+        return checked(Draft, {"title": text}).title
+    except Invalid:
         return None
 
 
 def examples(noun: type[Noun]) -> st.SearchStrategy[Noun]:
-    bounded = BOUNDED[Draft] if issubclass(noun, Draft) else BOUNDED.get(noun, {})
-    fields = noun.model_fields.items()
-    free = {name: values(field.annotation) for name, field in fields if name not in bounded}
+    bounded = BOUNDED[Brief] if issubclass(noun, Brief) else BOUNDED.get(noun, {})
+    kinds = get_type_hints(noun).items()
+    free = {name: values(kind) for name, kind in kinds if name not in bounded}
     return st.builds(noun, **free, **bounded)
 
 
@@ -77,7 +77,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     return anything
 
 
-st.register_type_strategy(AwareDatetime, MOMENTS)
+st.register_type_strategy(datetime, MOMENTS)
 for each in NOUNS:
     st.register_type_strategy(each, lambda noun: examples(noun))
 
@@ -89,38 +89,32 @@ def test_a_noun_is_the_same_after_a_trip_through_json(
     noun: type[Noun], data: st.DataObject
 ) -> None:
     before = data.draw(examples(noun))
-    after = noun.model_validate_json(before.model_dump_json())
+    after = noun.from_json(before.json())
     assert after == before
-    assert after.model_dump_json() == before.model_dump_json()
+    assert after.json() == before.json()
 
 
 @pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.__name__)
 def test_a_noun_is_frozen_and_refuses_fields_it_does_not_know(noun: type[Noun]) -> None:
-    assert noun.model_config["frozen"]
-    assert noun.model_config["extra"] == "forbid"
+    assert noun.__struct_config__.frozen
+    assert noun.__struct_config__.forbid_unknown_fields
 
 
 def test_a_field_cannot_be_set_afterwards() -> None:
-    with pytest.raises(ValidationError, match="frozen"):
+    with pytest.raises(AttributeError, match="immutable"):
         a_task().state = State.COMPLETED  # type: ignore[misc]  # the point of the test
 
 
 def test_a_misspelt_field_is_an_error_and_not_a_silence() -> None:
-    with pytest.raises(ValidationError, match="priorty"):
-        a_task(priorty=5)
+    with pytest.raises(TypeError, match="priorty"):
+        Draft(title="Mend", priorty=5)  # type: ignore[call-arg]  # the point of the test
+    with pytest.raises(Invalid, match="priorty"):
+        checked(Draft, {"title": "Mend", "priorty": 5})
 
 
 def test_evolving_gives_a_changed_copy() -> None:
     task = a_task()
     assert (task.evolve(note="new").note, task.note) == ("new", "")
-
-
-def test_an_evolved_noun_is_what_pydantic_would_have_copied() -> None:
-    changes = {"note": "new", "version": 3}
-    evolved, copied = a_task().evolve(**changes), a_task().model_copy(update=changes)
-    assert evolved == copied
-    assert evolved.model_fields_set == copied.model_fields_set
-    assert evolved.model_dump_json() == copied.model_dump_json()
 
 
 HOSTILE_TITLES = {
@@ -142,9 +136,9 @@ HOSTILE_TITLES = {
 
 @pytest.mark.parametrize(("typed", "kept"), HOSTILE_TITLES.items())
 def test_a_hostile_title_becomes_one_harmless_line(typed: str, kept: str) -> None:
-    task = a_task(title=typed)
-    assert task.title == kept
-    assert Task.model_validate_json(task.model_dump_json()) == task
+    draft = checked(Draft, {"title": typed})
+    assert draft.title == kept
+    assert Draft.from_json(draft.json()) == draft
 
 
 INVISIBLE = ("", " ", "\n\t", "\x1b\x07", "\u200b", "\ud800")
@@ -152,8 +146,8 @@ INVISIBLE = ("", " ", "\n\t", "\x1b\x07", "\u200b", "\ud800")
 
 @pytest.mark.parametrize("title", [*INVISIBLE, "x" * 201, "x" * 1_000_000])
 def test_a_title_of_nothing_visible_or_of_a_whole_book_is_refused(title: str) -> None:
-    with pytest.raises(ValidationError):
-        a_task(title=title)
+    with pytest.raises(Invalid):
+        checked(Draft, {"title": title})
 
 
 @given(st.text(max_size=200))
@@ -174,18 +168,17 @@ def test_a_kept_title_is_printable_and_cleaning_it_again_changes_nothing(text: s
         {"prompt": "x" * 1_000_001},
         {"budget": {"usd": -1}},
         {"budget": {"usd": 1, "eur": 1}},
-        {"state": "open"},
         {"not_before": datetime(2026, 1, 1)},  # noqa: DTZ001 - a time without a zone is the case
     ],
     ids=str,
 )
 def test_values_out_of_bounds_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        a_task(**wrong)
+    with pytest.raises(Invalid):
+        checked(Draft, {"title": "Mend", **wrong})
 
 
 def test_names_are_kept_sorted_and_once() -> None:
-    assert a_task(labels=["b", "a", "b"]).labels == ("a", "b")
+    assert checked(Draft, {"title": "Mend", "labels": ["b", "a", "b"]}).labels == ("a", "b")
 
 
 def test_usage_adds_up() -> None:
@@ -200,10 +193,6 @@ def test_a_run_is_live_until_it_has_an_outcome() -> None:
     assert not run.evolve(outcome=words.Outcome.RELEASED).is_live
 
 
-def as_text(moment: datetime) -> str:
-    return str(TypeAdapter(Instant).dump_python(moment, mode="json"))
-
-
 zoned = st.builds(
     lambda moment, hours: moment.astimezone(timezone(timedelta(hours=hours))),
     MOMENTS,
@@ -213,11 +202,11 @@ zoned = st.builds(
 
 @given(zoned, zoned)
 def test_the_order_of_instants_is_the_order_of_their_texts(one: datetime, other: datetime) -> None:
-    assert (one < other) == (as_text(one) < as_text(other))
-    assert len(as_text(one)) == len(as_text(other))
+    assert (one < other) == (instant(one) < instant(other))
+    assert len(instant(one)) == len(instant(other))
 
 
 @pytest.mark.parametrize("cost", [float("nan"), float("inf")])
-def test_a_cost_that_is_no_number_is_refused(cost: float) -> None:
-    with pytest.raises(ValidationError):
-        Usage(cost_usd=cost)
+def test_a_budget_that_is_no_number_is_refused(cost: float) -> None:
+    with pytest.raises(Invalid, match=r"budget\.usd"):
+        checked(Draft, {"title": "Mend", "budget": {"usd": cost}})

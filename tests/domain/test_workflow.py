@@ -91,7 +91,7 @@ def test_a_stage_hands_its_own_rules_to_its_task() -> None:
         ([stage("a"), stage("b", needs=["b"])], "line 20: stage 1 (b): these stages"),
         ([stage("a", executor="codex")], "executor and coder are the same field, said twice"),
         ([stage("a"), stage("b", needs=["a"], depends_on=[])], "are the same field, said twice"),
-        ([stage(["a"])], "name: input should be a valid string"),
+        ([stage(["a"])], "name: should be a text, not a list of 1"),
         ([stage("a", needs=["x"])], "line 10: stage 0 (a): there is no stage 'x'"),
         ([stage("a", depends_on=[3])], "there is no stage 3"),
         ([stage("a", depends_on=[True])], "a need is the name or the number of a stage"),

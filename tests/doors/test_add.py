@@ -171,7 +171,10 @@ BAD_FILES = {
     "h.yaml": ("- title: A\n- {title: B, needs: [C]}", "entry 2 (B): needs C, which is no task"),
     "i.yaml": ("- {name: a, title: A, needs: [b]}\n- {name: b, title: B, needs: [a]}", "b -> a"),
     "j.yaml": ("- {name: a, title: A}\n- {name: a, title: B}", "two tasks are named a"),
-    "i2.yaml": ("- {title: A, checks: pytest}", "entry 1 (A): checks: input should be a list"),
+    "i2.yaml": (
+        "- {title: A, checks: pytest}",
+        'entry 1 (A): checks: should be a list, not "pytest"',
+    ),
     "k.yaml": ("- {title: A, not_before: soon}", "entry 1 (A): 'soon' is not a moment"),
     "l.yaml": ("- {title: A, scope: ['../x']}", "not a file scope"),
     "m.yaml": ("", "holds no tasks"),

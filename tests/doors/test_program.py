@@ -80,7 +80,11 @@ def test_a_command_imports_only_what_it_needs(fleet: Cli, command: tuple[str, ..
         (("config", "set", "coder", "nope"), 3, "installed coders: "),
         (("config", "set", "repos.shop.coder", "nope"), 3, "installed coders: "),
         (("config", "set", "coders.command.argv", "x"), 2, "coders.command.argv should be"),
-        (("config", "set", "lease_s", "0.0001"), 2, "greater than or equal to 2"),
+        (
+            ("config", "set", "lease_s", "0.0001"),
+            2,
+            "lease_s should be a number from 2",
+        ),
         (("add", ""), 2, "title"),
         (("add", " \n "), 2, "visible character"),
         (("add", "x" * 201), 2, "title"),

@@ -56,7 +56,7 @@ def test_a_bad_value_is_refused_and_the_file_stays(fleet: Cli, home: Path) -> No
 def test_a_negative_number_is_judged_as_a_value_and_not_as_an_option(fleet: Cli) -> None:
     result = fleet("config", "set", "agents", "-3")
     assert result.code == 2
-    assert "agents should be greater than or equal to 1, not -3" in result.err
+    assert "agents should be a whole number from 1 to 256, not -3" in result.err
 
 
 def test_settings_are_shown_also_when_the_store_cannot_open(fleet: Cli, home: Path) -> None:

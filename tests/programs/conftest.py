@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import tomlkit
 
+from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Run, Task
 from codefleet.fleet import Fleet
 from codefleet.runner.custody import Exit, Kept, adopt
@@ -66,7 +67,7 @@ class Station:
         """A task whose prompt has these scripts: for its first time in a session, its second."""
         words = "\n".join([f"Please do this: {title}.", *(prompt(*steps) for steps in scripts)])
         given = {"title": title, "prompt": words, "model": MODELS.get(self.name), **fields}
-        return (await self.fleet.add([Draft.model_validate(given)]))[0]
+        return (await self.fleet.add([checked(Draft, given)]))[0]
 
     async def until(self, condition: Callable[[], object]) -> None:
         async def holds() -> object:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from codefleet.config import Config
+from codefleet.domain.checking import checked
 from codefleet.runner.agents.roll_call import roll_call
 from codefleet.runner.finding import Finding
 from tests.programs.conftest import FIRST_TIME_S, installed
@@ -29,7 +30,7 @@ async def asked(name: str, folder: Path, env: dict[str, str]) -> Finding:
     program = installed(name, NOWHERE, folder / "setup")["program"]
     home = {"HOME": str(folder), "TMPDIR": str(folder), "PATH": os.environ["PATH"]}
     options = {name: {"program": program, "env": {**home, **env}}}
-    config = Config.model_validate({"coder": name, "coders": options})
+    config = checked(Config, {"coder": name, "coders": options})
     found = await roll_call(config, {name: "a test"})
     [finding] = [each for each in found if each.facts.get("coder") == name]
     return finding

@@ -39,7 +39,7 @@ async def test_every_change_is_listed_with_its_kind_and_lines(repo: SampleRepo) 
     repo.commit("two")
     found = await facts(repo.path, base, ())
     assert found.commits == 2
-    assert [tuple(change.model_dump().values()) for change in found.changes] == [
+    assert [tuple(change.plain().values()) for change in found.changes] == [
         ("a.txt", "modified", 2, 1),
         ("blob", "added", 0, 0),
         ("gone.txt", "deleted", 0, 2),
@@ -102,7 +102,7 @@ async def test_any_file_name_can_be_told(repo: SampleRepo) -> None:
     repo.commit()
     found = await facts(repo.path, base, ("none/**",))
     assert {change.path for change in found.changes} == {*odd, "latin\\xff"}
-    assert found.model_dump_json()
+    assert found.json()
 
 
 async def test_settings_of_the_user_do_not_change_the_facts(repo: SampleRepo) -> None:

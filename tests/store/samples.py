@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from codefleet.domain import lifecycle
+from codefleet.domain.checking import checked
 from codefleet.domain.lifecycle import Claim, Seat, Verb
 from codefleet.domain.model import Event, Run, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
@@ -38,7 +39,7 @@ class RealClock:
 
 def task(name: str, **fields: Any) -> Task:
     given = {"title": f"Do {name}", "repo": "shop", "created_at": START, "updated_at": START}
-    return Task(id=TaskId(name), **{**given, **fields})
+    return checked(Task, {"id": TaskId(name), **given, **fields})
 
 
 def event(kind: str = "noted", **fields: Any) -> Event:

@@ -159,7 +159,7 @@ async def test_runs_are_read_by_id_by_task_and_while_they_live(store: Store) -> 
 
 def used(cost: float, *, hours: float = 0, name: str = "a", **by: str) -> Event:
     """A line of the ledger."""
-    spent = Usage(input_tokens=10, output_tokens=2, cached_tokens=1, cost_usd=cost).model_dump()
+    spent = Usage(input_tokens=10, output_tokens=2, cached_tokens=1, cost_usd=cost).plain()
     at = START + timedelta(hours=hours)
     return Event(at=at, kind="run.used", task=TaskId(name), data={**by, **spent})
 
@@ -272,15 +272,15 @@ async def test_an_imported_log_follows_what_was_already_said(store: Store) -> No
         (("task", '{"id": "x"}'), Invalid, "line 2: this is no task"),
         (("task", "not json"), Invalid, "line 2: this is no task"),
         (("setting", '{"name": 1}'), Invalid, "line 2: this is no setting"),
-        (("task", task("x", needs=("ghost",)).model_dump_json()), NotFound, "no task ghost"),
-        (("task", task("x", needs=("x",)).model_dump_json()), Cycle, "x"),
-        (("event", event().evolve(seq=1).model_dump_json()), Invalid, "twice"),
+        (("task", task("x", needs=("ghost",)).json()), NotFound, "no task ghost"),
+        (("task", task("x", needs=("x",)).json()), Cycle, "x"),
+        (("event", event().evolve(seq=1).json()), Invalid, "twice"),
     ],
 )
 async def test_a_bad_import_is_refused_and_leaves_nothing(
     store: Store, row: tuple[str, str], error: type[Exception], words: str
 ) -> None:
-    good = ("event", event().evolve(seq=1).model_dump_json())
+    good = ("event", event().evolve(seq=1).json())
     with pytest.raises(error, match=words):
         await store.load([good, row])
     assert [each async for each in store.export()] == []

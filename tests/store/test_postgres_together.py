@@ -14,6 +14,7 @@ from codefleet.domain.errors import Cycle, FleetError, Refused
 from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery, Write
+from codefleet.store.nouns import event_body
 from codefleet.store.postgres import commits
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.wiring import open_store
@@ -52,7 +53,7 @@ async def begin_to_tell(stranger: Connection, kind: str) -> None:
     """Give an event its seq, as a store does, and do not commit yet."""
     await stranger.execute("BEGIN")
     await stranger.execute("UPDATE log SET seq = seq + 1")
-    body = event(kind).model_dump_json(exclude={"seq"})
+    body = event_body(event(kind))
     await stranger.execute(
         "INSERT INTO events (seq, at, kind, body) SELECT seq, now(), %s, %s FROM log", [kind, body]
     )

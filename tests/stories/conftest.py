@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
@@ -79,7 +80,7 @@ def crew(fleet: Fleet) -> Crew:
 @pytest.fixture
 def add(fleet: Fleet) -> Callable[..., Awaitable[Task]]:
     async def one(title: str, *steps: str, **fields: object) -> Task:
-        draft = Draft.model_validate({"title": title, "prompt": script(*steps), **fields})
+        draft = checked(Draft, {"title": title, "prompt": script(*steps), **fields})
         return (await fleet.add([draft]))[0]
 
     return one

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
@@ -33,7 +34,7 @@ def settings(tmp_path: Path) -> dict[str, object]:
 def add(fleet: Fleet) -> Add:
     async def one(*deeds: dict[str, object], **fields: object) -> Task:
         given = {"title": "Do it", "prompt": json.dumps(deeds), **fields}
-        return (await fleet.add([Draft.model_validate(given)]))[0]
+        return (await fleet.add([checked(Draft, given)]))[0]
 
     return one
 

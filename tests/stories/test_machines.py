@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import codefleet
+from codefleet.domain.checking import checked
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, RunnerId, Task
@@ -70,7 +71,7 @@ async def work(fleet: Fleet) -> None:
 
 async def add(fleet: Fleet, title: str, *steps: str, **fields: object) -> Task:
     draft = {"title": title, "prompt": script(*steps), "repo": "shop", **fields}
-    return (await fleet.add([Draft.model_validate(draft)]))[0]
+    return (await fleet.add([checked(Draft, draft)]))[0]
 
 
 async def test_work_of_one_machine_is_seen_by_what_waits_for_it_on_another(pair: Pair) -> None:

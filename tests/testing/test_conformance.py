@@ -124,7 +124,7 @@ class Trusting(Good):
     def read(self, line: str) -> Iterator[Signal]:
         found = json.loads(line) if line.startswith("{") and line.endswith("}") else {}
         if "cost" in found:
-            yield Used(Usage.model_construct(cost_usd=found["cost"] + 0))
+            yield Used(Usage(cost_usd=found["cost"] + 0))
         yield from super().read(line)
 
 

@@ -6,7 +6,7 @@ from typing import Any, get_origin
 
 from codefleet.config.layers import file_layer, read, repo_tables
 from codefleet.config.loading import check, unknown
-from codefleet.config.settings import KEYS, Config
+from codefleet.config.settings import DEFAULT, KEYS, meanings, types
 from codefleet.config.values import parsed, toml, value_of
 from codefleet.domain.errors import BadConfig
 
@@ -40,10 +40,11 @@ def set_value(path: Path, key: str, text: str, *, in_repo: bool = False) -> None
 def sample() -> str:
     """A file of commented defaults, for a new home."""
     lines = ["# The settings of this fleet. Take away a `#` to change one.", ""]
-    for key, field in Config.model_fields.items():
-        if get_origin(field.annotation) is not dict:
-            value = "..." if field.default is None else toml(field.default)
-            lines += [f"# {field.description}", f"# {key} = {value}", ""]
+    for key, meaning in meanings().items():
+        if get_origin(types()[key]) is not dict:
+            default = getattr(DEFAULT, key)
+            value = "..." if default is None else toml(default)
+            lines += [f"# {meaning}", f"# {key} = {value}", ""]
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_origin
 
 from codefleet.config.older import OLD_NAMES
-from codefleet.config.settings import FLEET_WIDE, NOT_IN_A_REPO, Config
+from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, types
 from codefleet.config.values import toml_values, value_of
 from codefleet.domain.errors import BadConfig
 
@@ -57,9 +57,9 @@ def variable_layers(env: Mapping[str, str]) -> Iterator[Layer]:
     for name, (key, *path) in OLD_NAMES.items():
         if env.get(name):
             yield Layer(name, {key: _nested(path, env[name]) if path else value_of(key, env[name])})
-    for key, field in Config.model_fields.items():
+    for key in KEYS:
         name = f"FLEET_{key.upper()}"
-        if env.get(name) and get_origin(field.annotation) is not dict:
+        if env.get(name) and get_origin(types()[key]) is not dict:
             yield Layer(name, {key: value_of(key, env[name])})
 
 

@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+import msgspec
+from msgspec import ValidationError
 
 from codefleet.config.layers import FILE, Layer, file_layer, repo_tables, variable_layers
 from codefleet.config.older import OLD_HOME
-from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, Config
-from codefleet.config.values import nearest, toml
+from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, Coders, Config, meanings
+from codefleet.config.values import nearest
 from codefleet.domain import command
+from codefleet.domain.checking import Complaint, complaint
 from codefleet.domain.errors import BadConfig, Invalid
 from codefleet.domain.policy import Rule, Ruling
 
@@ -46,10 +48,7 @@ def load(
         for key, value in layer.values.items():
             merged[key] = _laid_over(key, merged.get(key), value)
             sources[key] = layer.source
-    # Where nothing is set there is nothing to check, and what would check it takes time to build.
-    config = Config.model_validate(merged) if merged else Config.model_construct()
-    config._sources.update(sources)
-    return config
+    return msgspec.convert(merged, Config).evolve(sources=sources)
 
 
 def _home_layers(home: Path, repo_name: str | None) -> Iterator[Layer]:
@@ -70,14 +69,25 @@ def check(layer: Layer) -> None:
             if key in FLEET_WIDE
             else f"put it into the home's fleet.toml; for one repo: [repos.NAME] {key}",
         )
-    if not layer.values:
-        return
-    try:
-        policy = Config.model_validate(layer.values).policy
-    except ValidationError as wrong:
-        raise _explained(layer, wrong) from None
+    for key, value in _single(layer.values):
+        if key not in KEYS:
+            raise unknown(key, layer.place(key))
+        kind = Coders if key == "coders" else Config
+        try:
+            msgspec.convert({key: value}, kind)
+        except ValidationError as wrong:
+            raise _explained(layer, key, complaint(kind, {key: value}, wrong)) from None
     _check_commands(layer)
-    _check_policy(layer, policy)
+    _check_policy(layer, msgspec.convert(layer.values, Config).policy)
+
+
+def _single(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The settings one by one, and tables entry by entry, so that the wrong one can be named."""
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from ((key, {name: inside}) for name, inside in value.items())
+        else:
+            yield key, value
 
 
 def _check_commands(layer: Layer) -> None:
@@ -101,16 +111,9 @@ def _check_policy(layer: Layer, policy: Sequence[Rule]) -> None:
         )
 
 
-def _explained(layer: Layer, wrong: ValidationError) -> BadConfig:
-    first = wrong.errors(include_url=False)[0]
-    key = str(first["loc"][0])
-    if first["type"] == "extra_forbidden":
-        return unknown(key, layer.place(key))
-    said = first["msg"].removeprefix("Input ")
-    name = ".".join(str(part) for part in first["loc"])
+def _explained(layer: Layer, key: str, found: Complaint) -> BadConfig:
     return BadConfig(
-        f"{layer.place(key)}: {name} {said}, not {toml(first['input'])[:80]}",
-        hint=f"{key}: {Config.model_fields[key].description}",
+        f"{layer.place(key)}: {found.place} {found.what}", hint=f"{key}: {meanings()[key]}"
     )
 
 

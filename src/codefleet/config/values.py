@@ -5,16 +5,21 @@ import re
 from collections.abc import Sequence
 from typing import Any, get_origin
 
-from codefleet.config.settings import Config
+from codefleet.config.settings import types
+
+YES = ("true", "yes", "on", "1")
+NO = ("false", "no", "off", "0")
 
 
 def value_of(key: str, text: str) -> Any:
     """A value as a human types it: a list may be TOML or separated by commas."""
-    kind = Config.model_fields[key].annotation
+    kind = types()[key]
     if get_origin(kind) is tuple:
         if text.lstrip().startswith("["):
             return parsed(text)
         return [item.strip() for item in text.split(",") if item.strip()]
+    if kind is bool:
+        return True if text.lower() in YES else False if text.lower() in NO else text
     numbers = (int, float, int | None, float | None)
     return parsed(text) if kind in numbers else text
 

@@ -1,5 +1,6 @@
 """What one stage of a workflow hands on to the next: its result, as words and as facts of git."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -76,9 +77,14 @@ def values(found: Iterable[StageResult]) -> dict[tuple[str, str], str]:
             "files": ", ".join(each.files),
             "next_steps": "\n".join(each.next_steps),
             "status": each.status or "",
-            "result": each.model_dump_json(exclude={"checks"}),
+            "result": _without_checks(each),
         }.items()
     }
+
+
+def _without_checks(result: StageResult) -> str:
+    said = {name: value for name, value in result.plain().items() if name != "checks"}
+    return json.dumps(said, ensure_ascii=False)
 
 
 def quoted(found: Values) -> Mapping[tuple[str, str], str]:

@@ -1,12 +1,14 @@
 """The nouns. One class per noun, from database row to JSON to tool schema: no shadow copies."""
 
-import json
-from datetime import datetime
-from typing import Any, NewType
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, NewType
 
-from pydantic import Field, field_validator
+import msgspec
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
 
-from codefleet.domain.noun import Instant, Names, Noun
+from codefleet.domain.noun import Count, Instant, Noun, Positive
 from codefleet.domain.words import Claimed, Complexity, Landing, Outcome, Reason, State
 
 TaskId = NewType("TaskId", str)
@@ -14,6 +16,7 @@ RunId = NewType("RunId", str)
 RunnerId = NewType("RunnerId", str)
 QuestionId = NewType("QuestionId", str)
 MessageId = NewType("MessageId", str)
+Priority = Annotated[int, Meta(ge=1, le=5)]
 
 LARGEST_METADATA = 16_000
 
@@ -21,8 +24,8 @@ LARGEST_METADATA = 16_000
 class Budget(Noun):
     """What a task may cost, over all its runs."""
 
-    usd: float | None = Field(default=None, gt=0)
-    tokens: int | None = Field(default=None, gt=0)
+    usd: Positive | None = None
+    tokens: Count | None = None
 
 
 class Stage(Noun):
@@ -36,23 +39,22 @@ class Stage(Noun):
     name: str
     number: int
     inherit: bool = False
-    judges: Names = ()
+    judges: tuple[str, ...] = ()
     gate: str | None = None
     when: str | None = None
     carries_on: bool = False
     landing: Landing = Landing.BRANCH
 
 
-class Draft(Noun):
-    """What one may say of a task when adding it."""
+class Brief(Noun):
+    """What one may say of a task."""
 
-    title: str = Field(min_length=1, max_length=200)
-    name: str | None = Field(default=None, exclude=True)
-    prompt: str = Field(default="", max_length=1_000_000)
-    priority: int = Field(default=3, ge=1, le=5)
-    labels: Names = ()
-    scope: Names = ()
-    needs: Names = ()
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    prompt: Annotated[str, Meta(max_length=1_000_000)] = ""
+    priority: Priority = 3
+    labels: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     complexity: Complexity | None = None
     repo: str | None = None
@@ -62,37 +64,53 @@ class Draft(Noun):
     budget: Budget | None = None
     assignee: str | None = None
     not_before: Instant | None = None
-    max_attempts: int | None = Field(default=None, ge=1)
-    timeout_s: float | None = Field(default=None, gt=0)
-    options: dict[str, Any] = Field(default_factory=dict)
+    max_attempts: Count | None = None
+    timeout_s: Positive | None = None
+    options: dict[str, Any] = field(default_factory=dict)
     base: str | None = None
     lands: Landing | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
     stage: Stage | None = None
 
-    @field_validator("title")
-    @classmethod
-    def _title_is_one_line(cls, title: str) -> str:
-        if not title.isprintable():
-            title = "".join(c if c.isprintable() else " " for c in title)
-        words = " ".join(title.split())
-        if not words:
-            raise ValueError("a title needs at least one visible character")
-        return words
 
-    @field_validator("metadata")
-    @classmethod
-    def _metadata_is_small(cls, metadata: dict[str, Any]) -> dict[str, Any]:
-        try:
-            size = len(json.dumps(metadata, allow_nan=False))
-        except (TypeError, ValueError, RecursionError):
-            raise ValueError("it must be plain JSON") from None
-        if size > LARGEST_METADATA:
-            raise ValueError(f"it has {size} characters; {LARGEST_METADATA} are allowed")
-        return metadata
+class Draft(Brief):
+    """A task as it is added, with a `name` for others that are added with it to need it by.
+
+    Its title becomes one line, its names are sorted, and nothing in it is too big to be kept.
+    """
+
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "title", _one_line(self.title))
+        for name in ("labels", "scope", "needs"):
+            force_setattr(self, name, each_once(getattr(self, name)))
+        if self.not_before and self.not_before.tzinfo:
+            force_setattr(self, "not_before", self.not_before.astimezone(UTC))
+        _refuse_too_big(self.metadata)
 
 
-class Task(Draft):
+def each_once(values: Iterable[str]) -> tuple[str, ...]:
+    """Names as they are kept: sorted, and each once."""
+    return tuple(sorted(set(values)))
+
+
+def _one_line(title: str) -> str:
+    if not title.isprintable():
+        title = "".join(c if c.isprintable() else " " for c in title)
+    words = " ".join(title.split())
+    if not words:
+        raise ValueError("a title needs at least one visible character")
+    return words
+
+
+def _refuse_too_big(metadata: Mapping[str, Any]) -> None:
+    size = len(msgspec.json.encode(metadata)) if metadata else 0
+    if size > LARGEST_METADATA:
+        raise ValueError(f"metadata has {size} characters; {LARGEST_METADATA} are allowed")
+
+
+class Task(Brief):
     """One piece of work."""
 
     id: TaskId
@@ -270,7 +288,7 @@ class Repo(Noun):
     path: str
     trunk: str
     remote: str | None = None
-    paths: dict[str, str] = Field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
     shared: bool = False
     version: int = 0
 
@@ -373,4 +391,4 @@ class Event(Noun):
     run: RunId | None = None
     agent: str | None = None
     text: str = ""
-    data: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)

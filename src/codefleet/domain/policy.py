@@ -12,10 +12,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from pydantic import Field
-
 from codefleet.domain.model import Question
-from codefleet.domain.noun import Noun
+from codefleet.domain.noun import Noun, Text
 
 
 class Ruling(StrEnum):
@@ -29,8 +27,8 @@ class Ruling(StrEnum):
 class Rule(Noun):
     """One rule of the policy; what it leaves out fits everything."""
 
-    tool: str = Field("*", min_length=1)
-    match: str = Field("*", min_length=1)
+    tool: Text = "*"
+    match: Text = "*"
     then: Ruling
 
     @property

@@ -6,10 +6,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from pydantic import Field
-
 from codefleet.domain.model import Usage
-from codefleet.domain.noun import Noun
+from codefleet.domain.noun import Amount, Noun
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 4
@@ -29,9 +27,9 @@ class Source(StrEnum):
 class Price(Noun):
     """US dollars per million tokens; without `cached`, cached input costs what input costs."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached: float | None = Field(default=None, ge=0)
+    input: Amount
+    output: Amount
+    cached: Amount | None = None
 
     def of(self, usage: Usage) -> float:
         cached = self.input if self.cached is None else self.cached

@@ -2,24 +2,37 @@
 
 from collections.abc import Iterable
 
-from pydantic import Field
-
-from codefleet.domain.model import Task
-from codefleet.domain.noun import Names, Noun
+from codefleet.domain.model import Priority, Task
+from codefleet.domain.noun import Noun, Text
 from codefleet.domain.words import Complexity
 
 
 class Route(Noun):
     """A rule: tasks that fit everything it names go to its coder and model."""
 
-    name: str = Field(min_length=1, description="What `fleet show` calls the rule.")
-    labels: Names = Field((), description="Every one of these must be on the task.")
-    repo: str | None = Field(None, description="Only tasks of this repo.")
-    least_priority: int = Field(1, ge=1, le=5, description="Only tasks at least this urgent.")
-    most_priority: int = Field(5, ge=1, le=5, description="Only tasks at most this urgent.")
-    complexity: tuple[Complexity, ...] = Field((), description="Only tasks this hard.")
-    coder: str | None = Field(None, description="The agent program for them.")
-    model: str | None = Field(None, description="The model for them.")
+    name: Text
+    """What `fleet show` calls the rule."""
+
+    labels: tuple[str, ...] = ()
+    """Every one of these must be on the task."""
+
+    repo: str | None = None
+    """Only tasks of this repo."""
+
+    least_priority: Priority = 1
+    """Only tasks at least this urgent."""
+
+    most_priority: Priority = 5
+    """Only tasks at most this urgent."""
+
+    complexity: tuple[Complexity, ...] = ()
+    """Only tasks this hard."""
+
+    coder: str | None = None
+    """The agent program for them."""
+
+    model: str | None = None
+    """The model for them."""
 
     def fits(self, task: Task) -> bool:
         return (

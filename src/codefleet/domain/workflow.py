@@ -9,12 +9,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+import msgspec
+from msgspec import Meta, ValidationError
 
 from codefleet.domain import condition, graph, template
+from codefleet.domain.checking import complaint
 from codefleet.domain.errors import Cycle, Invalid
-from codefleet.domain.model import Budget, Draft, Stage
-from codefleet.domain.noun import Names, Noun
+from codefleet.domain.model import Budget, Draft, Stage, each_once
+from codefleet.domain.noun import Noun, Positive
 from codefleet.domain.words import Landing, State
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,63}")
@@ -27,22 +29,15 @@ OLD_WORDS = {
     "reasoning_effort": "effort",
     "extra_args": "args",
 }
-
-
+Prompt = Annotated[str, Meta(max_length=1_000_000)]
 OF_THE_CODER = ("model", "fallback", "args", "effort")
-
-
-def _on_failure(said: str) -> str:
-    if said in ("fail", "continue") or RETRY.fullmatch(said):
-        return said
-    raise ValueError("on_failure is fail, continue or retry N")
 
 
 class StagePlan(Noun):
     """One stage as its author wrote it; `judges` names the stages of which it picks the best."""
 
     name: str
-    prompt: str = Field(default="", max_length=1_000_000)
+    prompt: Prompt = ""
     coder: str | None = None
     model: str | None = None
     fallback: str | None = None
@@ -51,39 +46,29 @@ class StagePlan(Noun):
     judges: tuple[str, ...] = ()
     gate: str | None = None
     when: str | None = None
-    on_failure: Annotated[str, AfterValidator(_on_failure)] = "fail"
+    on_failure: str = "fail"
     checks: tuple[str, ...] = ()
-    scope: Names = ()
-    labels: Names = ()
+    scope: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     budget: Budget | None = None
-    timeout_s: float | None = Field(default=None, gt=0)
+    timeout_s: Positive | None = None
     effort: str | None = None
     args: tuple[str, ...] = ()
     landing: Landing = Landing.BRANCH
 
-    @model_validator(mode="before")
-    @classmethod
-    def _in_our_words(cls, said: Any) -> Any:
-        if not isinstance(said, Mapping):
-            return said
-        said = {word: value for word, value in said.items() if value is not None}
-        for old, new in OLD_WORDS.items():
-            if old in said and new in said:
-                raise ValueError(f"{old} and {new} are the same field, said twice")
-        ours = {OLD_WORDS.get(word, word): value for word, value in said.items()}
-        if "worktree_strategy" in ours:
-            ours["inherit"] = _inherits(ours.pop("worktree_strategy"))
-        return ours
+    def __post_init__(self) -> None:
+        if self.on_failure not in ("fail", "continue") and not RETRY.fullmatch(self.on_failure):
+            raise ValueError("on_failure is fail, continue or retry N")
 
 
 class Plan(Noun):
     """A whole workflow as its author wrote it."""
 
-    name: str = Field(default="workflow", min_length=1, max_length=200)
-    prompt: str = Field(default="", max_length=1_000_000)
+    name: Annotated[str, Meta(min_length=1, max_length=200)] = "workflow"
+    prompt: Prompt = ""
     base: str | None = None
     budget: Budget | None = None
-    stages: tuple[StagePlan, ...] = Field(min_length=1, max_length=1000)
+    stages: Annotated[tuple[StagePlan, ...], Meta(min_length=1, max_length=1000)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,9 +85,9 @@ def parse(said: object, lines: Sequence[int] = ()) -> Plan:
     read = [_stage(number, one, stages, lines) for number, one in enumerate(stages)]
     rest = {OLD_PLAN_WORDS.get(word, word): value for word, value in said.items()}
     try:
-        plan = Plan.model_validate({**rest, "stages": read})
+        plan = msgspec.convert({**rest, "stages": read}, Plan)
     except ValidationError as wrong:
-        raise _explained("the workflow", wrong) from None
+        raise _explained("the workflow", Plan, {**rest, "stages": read}, wrong) from None
     _check(plan, lines)
     return plan
 
@@ -175,7 +160,7 @@ def drafts(plan: Plan, workflow: str, repo: str | None = None) -> list[Draft]:
                 name=stage.name,
                 number=number,
                 inherit=stage.inherit,
-                judges=stage.judges,
+                judges=each_once(stage.judges),
                 gate=stage.gate,
                 when=stage.when,
                 carries_on=stage.on_failure == "continue",
@@ -221,16 +206,17 @@ def _attempts(stage: StagePlan) -> int | None:
     return int(again[1]) + 1 if again else None
 
 
-def _inherits(strategy: object) -> bool:
+def _inherits(place: str, strategy: object) -> bool:
     if strategy not in ("new", "inherit"):
-        raise ValueError(f"worktree_strategy is new or inherit, not {strategy!r}")
+        raise Invalid(
+            f"{place}: worktree_strategy is new or inherit, not {strategy!r}",
+            hint="inherit goes on with the work of the stages it needs",
+        )
     return strategy == "inherit"
 
 
-def _stage(
-    number: int, said: object, stages: Sequence[object], lines: Sequence[int]
-) -> dict[str, Any]:
-    """One stage with its needs as names, whichever way they were said."""
+def _stage(number: int, said: object, stages: Sequence[object], lines: Sequence[int]) -> StagePlan:
+    """One stage in our words, with its needs as names, whichever way they were said."""
     place = called(number, said.get("name") if isinstance(said, Mapping) else None, lines)
     if not isinstance(said, Mapping):
         raise Invalid(f"{place} is not a stage", hint="a stage has at least a name and a prompt")
@@ -238,12 +224,26 @@ def _stage(
     needs = said.get(word) or ()
     if isinstance(needs, str) or not isinstance(needs, list | tuple):
         raise Invalid(f"{place}: {word} is not a list", hint="for example: needs: [implement]")
-    fields = {**said, word: [_need(place, need, stages) for need in needs]}
+    named = {**said, word: [_need(place, need, stages) for need in needs]}
+    fields = _in_our_words(place, named)
     try:
-        StagePlan.model_validate(fields)
+        return msgspec.convert(fields, StagePlan)
     except ValidationError as wrong:
-        raise _explained(place, wrong) from None
-    return fields
+        raise _explained(place, StagePlan, fields, wrong) from None
+
+
+def _in_our_words(place: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that say something, each under the name that we have for it."""
+    said = {word: value for word, value in said.items() if value is not None}
+    for old, new in OLD_WORDS.items():
+        if old in said and new in said:
+            raise Invalid(
+                f"{place}: {old} and {new} are the same field, said twice", hint=f"keep {new}"
+            )
+    ours = {OLD_WORDS.get(word, word): value for word, value in said.items()}
+    if "worktree_strategy" in ours:
+        ours["inherit"] = _inherits(place, ours.pop("worktree_strategy"))
+    return ours
 
 
 def _need(place: str, said: object, stages: Sequence[object]) -> str:
@@ -360,11 +360,10 @@ def called(number: int, name: object, lines: Sequence[int]) -> str:
     return f"line {lines[number]}: {it}" if number < len(lines) else it
 
 
-def _explained(place: str, wrong: ValidationError) -> Invalid:
-    first = wrong.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "it"
-    what = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    if first["type"] == "extra_forbidden":
-        what = f"there is no field {where!r}"
-        return Invalid(f"{place}: {what}", hint=f"fields are {', '.join(StagePlan.model_fields)}")
-    return Invalid(f"{place}: {where}: {what[0].lower()}{what[1:]}", hint=f"mend {where}")
+def _explained(place: str, kind: type[Noun], said: Any, wrong: ValidationError) -> Invalid:
+    found = complaint(kind, said, wrong)
+    if found.is_unknown:
+        known = ", ".join(kind.__struct_fields__)
+        return Invalid(f"{place}: there is no field {found.place!r}", hint=f"fields are {known}")
+    where = f"{found.place}: " if found.where else ""
+    return Invalid(f"{place}: {where}{found.what}", hint=f"mend {found.place}")

@@ -160,7 +160,7 @@ def _free_names(seats: int, keep: Sequence[str], taken: Collection[str]) -> tupl
 
 def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agent:
     working = run is not None and run.runner == runner.id
-    return Agent.model_construct(
+    return Agent(
         name=name,
         runner=runner.id,
         host=runner.host,

@@ -15,8 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from codefleet.domain.errors import Refused, StoreTrouble
 from codefleet.domain.model import Event
 
@@ -40,7 +38,7 @@ class NewFile:
         self._lines = gzip.open(self._raw, "wt", encoding="utf-8")  # noqa: SIM115 - `keep` closes it
 
     def add(self, events: Sequence[Event]) -> None:
-        self._lines.writelines(event.model_dump_json() + "\n" for event in events)
+        self._lines.writelines(event.json() + "\n" for event in events)
 
     def keep(self) -> Path:
         """Bring it to disk under a name that counts."""
@@ -94,10 +92,10 @@ def _read(file: Path, task: str | None) -> Iterator[Event]:
         with gzip.open(file, "rt", encoding="utf-8") as lines:
             for line in lines:
                 if task is None or f'"{task}"' in line:  # to look is cheaper than to parse
-                    event = Event.model_validate_json(line)
+                    event = Event.from_json(line)
                     if task in (None, event.task):
                         yield event
-    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError, ValidationError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError) as error:
         raise StoreTrouble(
             f"the archive {file} is damaged: {str(error).splitlines()[0]}",
             hint="bring back a copy of it, or move it elsewhere to read the others",

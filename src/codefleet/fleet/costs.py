@@ -115,5 +115,5 @@ def _unseen(model: str, tokens: int, now: datetime) -> Event:
 def warning(judged: Judgement, now: datetime, run: Run | None = None) -> Event:
     """The event that warns; its data tell one limit from another, and from a raised one."""
     assert judged.limit
-    allowed = judged.limit.budget.model_dump()
+    allowed = judged.limit.budget.plain()
     return event("budget.warned", now, judged.text, run=run, limit=judged.limit.name, **allowed)

@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Seque
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, end, move
@@ -71,25 +69,25 @@ def _at_rest(rows: Sequence[Row], now: datetime) -> Iterator[Row]:
     for row in rows:
         try:
             yield _stilled(row, now, told)
-        except ValidationError:
+        except ValueError:
             yield row  # the store refuses it and names its line
     last = max((_seq(row) for row in rows), default=0)
     for seq, each in enumerate(told, start=last + 1):
-        yield Row("event", each.evolve(seq=seq).model_dump(mode="json"))
+        yield Row("event", each.evolve(seq=seq).plain())
 
 
 def _stilled(row: Row, now: datetime, told: list[Event]) -> Row:
     match row:
         case Row("run", dict(body)) if body.get("outcome") is None:
-            run = Run.model_validate_json(json.dumps(row.body))
+            run = Run.from_json(json.dumps(row.body))
             ended = end(run, Outcome.FAILED, now, Reason.CRASHED, IMPORTED)
             told.append(event("run.failed", now, IMPORTED, run=run, reason=Reason.CRASHED))
-            return Row("run", ended.model_dump(mode="json"))
+            return Row("run", ended.plain())
         case Row("task", {"state": State.RUNNING.value} | {"landing": True}):
-            task = Task.model_validate_json(json.dumps(row.body)).evolve(landing=False)
+            task = Task.from_json(json.dumps(row.body)).evolve(landing=False)
             if task.state is State.RUNNING:
                 task = move(task, Verb.RELEASE, fence=task.fence + 1, updated_at=now)
-            return Row("task", task.model_dump(mode="json"))
+            return Row("task", task.plain())
     return row
 
 

@@ -21,7 +21,7 @@ class Overview(Tasks, Agents, Inbox):
         """Agents, counts, what runs, what waits for what and why, conflicts, cost today."""
         now = await self.store.now()
         running = await self.store.tasks(TaskQuery(states=[State.RUNNING]))
-        return Status.model_construct(  # checked nouns already: to check them again takes time
+        return Status(  # checked nouns already: to check them again takes time
             at=now,
             paused="paused" in await self.store.settings(),
             counts=dict(await self.store.counts()),
@@ -80,7 +80,7 @@ class Overview(Tasks, Agents, Inbox):
         pending = await self.store.tasks(TaskQuery(states=[State.PENDING], limit=SHOWN))
         why = await self.why(pending)
         return [
-            Waiting.model_construct(
+            Waiting(
                 task=task,
                 why=why[task.id].why,
                 text=why[task.id].text,

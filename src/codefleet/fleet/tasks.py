@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import ValidationError
-
 from codefleet.domain import command, fallout, graph, scheduling, scope
+from codefleet.domain.checking import checked
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Draft, Run, Task, TaskId, Workflow
+from codefleet.domain.model import Brief, Draft, Run, Task, TaskId, Workflow, each_once
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.similarity import ranked, similar, telling
 from codefleet.domain.words import Landing, State
@@ -23,11 +22,7 @@ from codefleet.ports import TaskQuery, Write
 SEARCHED = 2000
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 ID_CHARACTERS = LETTERS + "23456789"
-EDITABLE = frozenset(Draft.model_fields) - {"name", "repo", "stage"}
-
-
-FORMS = {"budget": "name what it limits: {usd: 1}, {tokens: 200000}, or both"}
-"""How to write the fields whose form one cannot guess."""
+EDITABLE = frozenset(Brief.__struct_fields__) - {"repo", "stage"}
 
 
 class Tasks(Agents, Accounts, Costs):
@@ -81,12 +76,11 @@ class Tasks(Agents, Accounts, Costs):
             if task.state.is_final and task.state is not State.FAILED:
                 raise Refused(f"{task.id} is {task.state}", hint="add a new task instead")
             now = await self.store.now()
-            edited = _checked(
-                Task, {**task.model_dump(), **changes, "version": task.version + 1}
-            ).evolve(updated_at=now)
-            _refuse_unusable(edited)
+            said = checked(Draft, _said(task) | changes)
+            _refuse_unusable(said)
+            edited = task.evolve(**_said(said), version=task.version + 1, updated_at=now)
             needs = [await self._need(need, {}) for need in edited.needs]
-            edited = edited.evolve(needs=tuple(sorted(needs)))
+            edited = edited.evolve(needs=each_once(needs))
             return Write(
                 tasks=[edited],
                 events=[event("task.edited", now, ", ".join(sorted(changes)), task=task)],
@@ -215,16 +209,11 @@ class Tasks(Agents, Accounts, Costs):
     async def _task(
         self, draft: Draft, task_id: TaskId, named: Mapping[str, TaskId], now: datetime
     ) -> Task:
+        said = _said(checked(Draft, _said(draft)))
         _refuse_unusable(draft)
         needs = [await self._need(need, named) for need in draft.needs]
-        fields = draft.model_dump() | {
-            "id": task_id,
-            "repo": await self._repo(draft.repo),
-            "needs": needs,
-            "created_at": now,
-            "updated_at": now,
-        }
-        return _checked(Task, fields)
+        its = {"needs": each_once(needs), "repo": await self._repo(draft.repo)}
+        return Task(id=task_id, created_at=now, updated_at=now, **(said | its))
 
     async def _need(self, need: str, named: Mapping[str, TaskId]) -> TaskId:
         return named.get(need) or (await self.get(need)).id
@@ -315,7 +304,7 @@ def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:
     return named
 
 
-def _refuse_unusable(draft: Draft) -> None:
+def _refuse_unusable(draft: Brief) -> None:
     """Refuse now what would otherwise cost a run, or never start one."""
     scope.valid(draft.scope)
     command.valid(draft.checks)
@@ -327,17 +316,6 @@ def _refuse_unusable(draft: Draft) -> None:
         raise Invalid("an assignee needs a name", hint="`fleet status` shows the agents")
 
 
-def _checked(kind: type[Task], fields: Mapping[str, Any]) -> Task:
-    try:
-        return kind.model_validate(fields)
-    except ValidationError as bad:
-        raise invalid(bad) from None
-
-
-def invalid(bad: ValidationError) -> Invalid:
-    """A pydantic complaint as one sentence a user can act on."""
-    first = bad.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "it"
-    what = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list")
-    hint = FORMS.get(where, f"mend {where} and try again")
-    return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=hint)
+def _said(brief: Brief) -> dict[str, Any]:
+    """What was said of a task, field by field."""
+    return {name: getattr(brief, name) for name in Brief.__struct_fields__}

@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Conflict, Event, Message, Question, Repo, Run, Task, Workflow
 from codefleet.domain.noun import Noun
@@ -34,7 +32,7 @@ def parsed(exported: Sequence[tuple[str, str]]) -> Nouns:
             )
         try:
             nouns[kind].append(_noun(kind, text))
-        except (ValidationError, ValueError, KeyError) as error:
+        except (ValueError, KeyError) as error:
             raise Invalid(
                 f"line {number}: this is no {kind}", hint=str(error).splitlines()[0]
             ) from error
@@ -45,4 +43,4 @@ def _noun(kind: str, text: str) -> Any:
     if kind == "setting":
         setting = json.loads(text)
         return str(setting["name"]), str(setting["value"])
-    return _NOUNS[kind].model_validate_json(text)
+    return _NOUNS[kind].from_json(text)

@@ -51,7 +51,7 @@ class Readings(ABC):
         """A text to search for, as the engine compares without regard to case."""
 
     async def _nouns(self, noun: type[N], *names: str, **values: Any) -> Sequence[N]:
-        return [noun.model_validate_json(body) for (body,) in await self._rows(*names, **values)]
+        return [noun.from_json(body) for (body,) in await self._rows(*names, **values)]
 
     async def tasks(self, query: TaskQuery) -> Sequence[Task]:
         filters = {
@@ -81,7 +81,7 @@ class Readings(ABC):
     async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
         waits: dict[TaskId, list[Task]] = {task: [] for task in tasks}
         for task, body in await self._rows("unmet", ids=list(tasks)):
-            waits[task].append(Task.model_validate_json(body))
+            waits[task].append(Task.from_json(body))
         return waits
 
     async def needed_by(self, task: TaskId) -> Sequence[TaskId]:

@@ -244,7 +244,7 @@ def _check(found: Signal, line: str) -> None:
         if isinstance(value, datetime):
             assert value.tzinfo, f"{said}, a time without a zone"
         if isinstance(value, Usage):
-            numbers = value.model_dump().values()
+            numbers = [getattr(value, name) for name in Usage.__struct_fields__]
             assert all(n >= 0 and math.isfinite(n) for n in numbers), f"{said}, not to be summed"
     if isinstance(found, Broke):
         assert found.reason in list(Reason), f"{said}, for no reason of the closed list"

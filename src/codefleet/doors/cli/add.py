@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import ValidationError
 
+from codefleet.domain.checking import checked
 from codefleet.domain.errors import Invalid, NotFound
 from codefleet.domain.model import Budget, Draft, Repo, Task
 from codefleet.doors.cli import show
@@ -16,7 +16,6 @@ from codefleet.doors.cli.kinds import amount, size, whole_number
 from codefleet.doors.cli.moment import moment
 from codefleet.doors.cli.place import repo_name
 from codefleet.doors.cli.text import clean
-from codefleet.fleet.tasks import invalid
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -105,16 +104,13 @@ def _draft(title: str | None, said: dict[str, Any]) -> Draft:
     usd, tokens = said.pop("budget"), said.pop("budget_tokens")
     later = said.pop("not_before")
     fields = {name: value for name, value in said.items() if value not in (None, ())}
-    try:
-        return Draft(
-            title=title or "",
-            prompt=read_text("-") if text == "-" else text or "",
-            budget=Budget(usd=usd, tokens=tokens) if usd or tokens else None,
-            not_before=moment(later) if later else None,
-            **fields,
-        )
-    except ValidationError as wrong:
-        raise invalid(wrong) from None
+    given = {
+        "title": title or "",
+        "prompt": read_text("-") if text == "-" else text or "",
+        "budget": Budget(usd=usd, tokens=tokens) if usd or tokens else None,
+        "not_before": moment(later) if later else None,
+    }
+    return checked(Draft, given | fields)
 
 
 async def _placed(fleet: "Fleet", draft: Draft, option: str | None) -> Draft:

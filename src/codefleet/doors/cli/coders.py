@@ -147,7 +147,7 @@ def _fields(signal: Signal) -> dict[str, object]:
 
 def _plain(value: object) -> object:
     if isinstance(value, Noun):
-        return value.model_dump(mode="json")
+        return value.plain()
     return value.isoformat() if isinstance(value, datetime) else value
 
 
@@ -173,7 +173,7 @@ def _outcome(found: Recording) -> dict[str, object]:
         "note": failed.note if failed else "",
         "session": heard.session,
         "text": (heard.end.text if heard.end else "") or heard.said,
-        "usage": heard.spent.model_dump(exclude={"cost_usd"}),
+        "usage": {k: v for k, v in heard.spent.plain().items() if k != "cost_usd"},
         "cost_usd": heard.spent.cost_usd,
         "resets_at": _plain(ended.until) if isinstance(ended, Released) else None,
     }

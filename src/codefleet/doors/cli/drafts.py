@@ -7,16 +7,15 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from codefleet.config import nearest
+from codefleet.domain.checking import checked
 from codefleet.domain.errors import FleetError, Invalid
 from codefleet.domain.model import Draft
 from codefleet.doors.cli.call import coder_exists
 from codefleet.doors.cli.moment import moment
-from codefleet.fleet.tasks import invalid
 
-FIELDS = tuple(field for field in Draft.model_fields if field != "stage")
+FIELDS = tuple(field for field in Draft.__struct_fields__ if field != "stage")
+NAMES = ("name", "title")
 LIST = 'a list of tasks, or {"tasks": [...]}'
 
 
@@ -52,8 +51,8 @@ def read_content(source: str, text: str) -> Any:
 
 def entry_name(number: int, entry: Mapping[str, Any] | Draft) -> str:
     """How a complaint calls an entry: its place, and its name or title."""
-    fields = entry.__dict__ if isinstance(entry, Draft) else entry
-    called = fields.get("name") or fields.get("title")
+    said = (entry.name, entry.title) if isinstance(entry, Draft) else map(entry.get, NAMES)
+    called = next(filter(None, said), None)
     return f"entry {number} ({str(called)[:40]})" if called else f"entry {number}"
 
 
@@ -123,11 +122,9 @@ def _draft(number: int, entry: object) -> Draft:
             hint=f"did you mean {meant}?" if meant else f"fields are {', '.join(FIELDS)}",
         )
     try:
-        draft = Draft.model_validate({**entry, "not_before": _moment(entry.get("not_before"))})
+        draft = checked(Draft, {**entry, "not_before": _moment(entry.get("not_before"))})
         for coder in filter(None, (draft.coder, draft.fallback)):
             coder_exists(coder)
-    except ValidationError as wrong:
-        raise _of_entry(name, invalid(wrong)) from None
     except FleetError as wrong:
         raise _of_entry(name, wrong) from None
     return draft

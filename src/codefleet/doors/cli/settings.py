@@ -28,7 +28,7 @@ def show_(as_json: bool) -> None:
     """List every setting that holds here, and where its value comes from."""
     root = repo_here()
     found = load(home(), repo=root, repo_name=_name_of(root), env=os.environ)
-    values = found.model_dump(mode="json")
+    values = found.plain()
     values["store"] = without_password(found.store)
     if as_json:
         show.data({key: {"value": values[key], "source": found.source(key)} for key in KEYS})

@@ -34,12 +34,12 @@ WAITING = {Why.PAUSED: "paused", Why.NEEDS: "blocked", Why.HELD_UP: "blocked", W
 
 def noun(it: Noun) -> None:
     """One noun as JSON."""
-    click.echo(it.model_dump_json())
+    click.echo(it.json())
 
 
 def nouns(them: Iterable[Noun]) -> None:
     """A JSON array, one noun on each line."""
-    click.echo("[" + ",\n".join(it.model_dump_json() for it in them) + "]")
+    click.echo("[" + ",\n".join(it.json() for it in them) + "]")
 
 
 def data(it: object) -> None:
@@ -157,5 +157,5 @@ def settles(item: InboxItem) -> str:
 
 def _plain(it: object) -> object:
     if isinstance(it, Noun):
-        return it.model_dump(mode="json")
+        return it.plain()
     raise TypeError(f"{type(it).__name__} is not a noun")

@@ -5,6 +5,7 @@ from typing import Any
 from mcp.server.mcpserver import Context
 
 from codefleet.coders import registry
+from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Run
 from codefleet.doors.mcp import briefly, views
 from codefleet.doors.mcp.house import Toolset, View
@@ -65,7 +66,7 @@ class OwnRun(Toolset):
         """
         run = await self.house.own_run()
         repo = (await self.fleet.get(run.task)).repo
-        drafts = [Draft.model_validate({**each, "repo": repo}) for each in tasks]
+        drafts = [checked(Draft, {**each, "repo": repo}) for each in tasks]
         for coder in filter(None, (draft.coder for draft in drafts)):
             registry.refuse_unknown(coder)
         added = await self.fleet.add(drafts, by=run)

@@ -5,7 +5,8 @@ from typing import Any
 from mcp.server.mcpserver import Context
 
 from codefleet.coders import fitness
-from codefleet.domain.model import Draft, Task, TaskId
+from codefleet.domain.checking import checked
+from codefleet.domain.model import Draft, Event, Task, TaskId
 from codefleet.domain.words import State
 from codefleet.doors.mcp import briefly
 from codefleet.doors.mcp.house import Toolset, View
@@ -78,7 +79,7 @@ class Commander(Toolset):
         """
         caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
-        drafts = [Draft.model_validate({**each, "repo": repo.name}) for each in tasks]
+        drafts = [checked(Draft, {**each, "repo": repo.name}) for each in tasks]
         for draft in drafts:
             fitness.refuse_unfit(draft, self.fleet.config.coders)
             await self.house.base(repo, draft.base)
@@ -102,7 +103,7 @@ class Commander(Toolset):
 
     async def list_inbox(self) -> View:
         """What waits for a human: questions, leave to use a tool, work to review, logins."""
-        return {"items": [each.model_dump(mode="json") for each in await self.fleet.inbox()]}
+        return {"items": [each.plain() for each in await self.fleet.inbox()]}
 
     async def answer_question(self, id: str, answer: str) -> View:
         """Answer an agent's question (its id or its task's, from list_inbox); the task goes on."""
@@ -134,7 +135,7 @@ class Commander(Toolset):
         newest = after is None
         found = await self.fleet.events(after=after or 0, task=task_id, limit=limit, newest=newest)
         return {
-            "events": [event.model_dump(mode="json", exclude_defaults=True) for event in found],
+            "events": [_told(event) for event in found],
             "next_after": found[-1].seq if found else after or 0,
         }
 
@@ -164,3 +165,8 @@ class Commander(Toolset):
     async def _moved(self, task: Task) -> View:
         await self.house.staff()
         return briefly.task(task)
+
+
+def _told(event: Event) -> View:
+    """An event without the fields that say nothing."""
+    return {name: value for name, value in event.plain().items() if value not in (None, "", {})}

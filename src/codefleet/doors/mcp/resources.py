@@ -1,6 +1,7 @@
 """Resources: what is too long for a tool's answer. A run's log, diff and evidence."""
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver.exceptions import ResourceError
@@ -41,7 +42,7 @@ class Resources:
     async def evidence(self, run: str) -> str:
         """What the fleet itself checked about a run: git facts and check commands, as JSON."""
         found = await self._run(run)
-        return found.evidence.model_dump_json(indent=2) if found.evidence else "null"
+        return json.dumps(found.evidence.plain(), indent=2) if found.evidence else "null"
 
     async def _run(self, name: str) -> Run:
         found = await self.fleet.store.runs(ids=[RunId(name)])

@@ -26,7 +26,6 @@ from codefleet.doors.mcp.house import House, Toolset
 from codefleet.doors.mcp.team import Team
 from codefleet.doors.mcp.workers import Workers
 from codefleet.doors.mcp.workflows import Workflows
-from codefleet.fleet.tasks import invalid
 from codefleet.runner.crash import record
 
 TOOLSETS: Mapping[str, type[Toolset]] = {
@@ -104,7 +103,7 @@ class Door(MCPServer[None]):
             case FleetError() as refused:
                 return refused
             case ValidationError() as bad:
-                return invalid(bad)
+                return _invalid(bad)
             case surprise:
                 log = self._house.desk.places.crash_log()
                 record(log, f"the tool {name}", surprise or wrong)
@@ -112,6 +111,14 @@ class Door(MCPServer[None]):
                     "something unexpected went wrong",
                     hint=f"this is a mistake in codefleet; the details are in {log}",
                 )
+
+
+def _invalid(bad: ValidationError) -> Invalid:
+    """What the library says of an argument, as one sentence that a caller can act on."""
+    first = bad.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "it"
+    what = first["msg"].replace("valid tuple", "list")
+    return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=f"mend {where} and try again")
 
 
 def assemble(house: House, toolsets: Sequence[str], version: str) -> Door:

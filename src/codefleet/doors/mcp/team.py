@@ -41,7 +41,7 @@ class Team(Toolset):
 
     async def team_send(self, to: str, text: str) -> View:
         """Say something to an agent, by its name or its task; one that listens gets it at once."""
-        return (await self.fleet.send(to, text)).model_dump(mode="json")
+        return (await self.fleet.send(to, text)).plain()
 
     async def team_broadcast(self, text: str) -> View:
         """Say something to every agent that is at work."""

@@ -145,7 +145,7 @@ def workflow(stands: WorkflowStatus, now: datetime) -> View:
 
 def stage_result(found: StageResult) -> View:
     """What one stage came to, with both words for its status."""
-    return {**found.model_dump(mode="json"), "status": STATUS[found.state], "said": found.status}
+    return {**found.plain(), "status": STATUS[found.state], "said": found.status}
 
 
 def summary(views: Sequence[View], noun: str) -> str:

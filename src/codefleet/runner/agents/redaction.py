@@ -36,7 +36,7 @@ def redacted(
         case str() if type(it) is str:
             return clean_text(it, known)
         case Noun():
-            inside = {name: getattr(it, name) for name in type(it).model_fields}
+            inside = {name: getattr(it, name) for name in type(it).__struct_fields__}
             clean = {name: redacted(value, known, clean_text) for name, value in inside.items()}
             return it if clean == inside else it.evolve(**clean)
         case dict():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain import prices
+from codefleet.domain.checking import checked
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run, Usage
 from codefleet.domain.prices import Bill, Price, Prices, Source
@@ -27,7 +28,7 @@ class PriceList(NamedTuple):
 @cache
 def price_list() -> PriceList:
     read = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    known = {name: Price.model_validate(price) for name, price in read["prices"].items()}
+    known = {name: checked(Price, price) for name, price in read["prices"].items()}
     return PriceList(read["as_of"], known)
 
 
@@ -103,5 +104,5 @@ class Ledger:
         return prices.bill(fresh, model, self._tables, reports_cost=self._can.reports_cost)
 
     def _line(self, run: Run, bill: Bill, model: str | None, now: datetime) -> Event:
-        about = bill.usage.model_dump() | {"repo": self._repo, "source": bill.source}
+        about = bill.usage.plain() | {"repo": self._repo, "source": bill.source}
         return event("run.used", now, run=run, coder=run.coder, model=model, **about)

@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from codefleet.domain.noun import Noun
 from codefleet.runner.repos.locks import held
 
@@ -39,14 +37,14 @@ class Journal:
 
     def read(self) -> Move | None:
         try:
-            return Move.model_validate_json(self.file.read_bytes())
-        except (FileNotFoundError, ValidationError):
+            return Move.from_json(self.file.read_bytes())
+        except (FileNotFoundError, ValueError):
             return None
 
     def write(self, move: Move) -> None:
         draft = self.file.with_name(f"{self.file.name}.new")
         with draft.open("w", encoding="utf-8") as out:
-            out.write(move.model_dump_json())
+            out.write(move.json())
             out.flush()
             os.fsync(out.fileno())
         draft.replace(self.file)

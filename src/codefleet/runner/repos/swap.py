@@ -61,7 +61,7 @@ class Swap:
 
     def take_lock(self) -> bool:
         """Lock the index, if nobody has and nobody changed it since `begin`."""
-        self._text.write_text(self.move.model_dump_json(), encoding="utf-8")
+        self._text.write_text(self.move.json(), encoding="utf-8")
         try:
             self.lock.hardlink_to(self._text)  # all of its text at once, or not at all
         except FileExistsError:
@@ -73,7 +73,7 @@ class Swap:
 
     def has_lock(self) -> bool:
         try:
-            return self.lock.read_text(encoding="utf-8") == self.move.model_dump_json()
+            return self.lock.read_text(encoding="utf-8") == self.move.json()
         except (FileNotFoundError, UnicodeDecodeError):
             return False
 

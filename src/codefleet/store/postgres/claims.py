@@ -153,12 +153,12 @@ class _Choice:
         return await self._tx.run(*names, head.hold, **self._values, seen=self._seen, limit=limit)
 
     async def _take(self, found: Rows) -> None:
-        candidates = [(Task.model_validate_json(body), lost) for body, lost in found]
+        candidates = [(Task.from_json(body), lost) for body, lost in found]
         self._seen += [task.id for task, _ in candidates]
         if self._busy is None and any(task.scope for task, _ in candidates):
             await self._tx.run("lock_scopes")
             busy = await self._tx.rows("busy", now=self.now)
-            self._busy = [Task.model_validate_json(body) for (body,) in busy]
+            self._busy = [Task.from_json(body) for (body,) in busy]
         left = self._seats - len(self._chosen)
         busy_now = [*(self._busy or ()), *self._chosen]
         free = self._still_free(candidates)
@@ -172,5 +172,5 @@ class _Choice:
             if task.assignee and task.assignee not in self._free:
                 continue  # its seat has just been given another task
             if lost:
-                self.lost[task.id] = Run.model_validate_json(lost)
+                self.lost[task.id] = Run.from_json(lost)
             yield task

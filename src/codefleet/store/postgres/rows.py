@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic_core import to_json
+import msgspec
 
 from codefleet.domain.model import Event, Run, Task
 from codefleet.domain.noun import Noun
+from codefleet.store.nouns import event_body
 
 Row = dict[str, Any]
 
-_SEQ = {"seq"}
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -54,18 +54,20 @@ def of_event(event: Event) -> Row:
         "at": event.at,
         "task": event.task,
         "kind": event.kind,
-        "body": _storable(event.model_dump_json(exclude=_SEQ)),
+        "body": _storable(event_body(event)),
     }
 
 
 def body(noun: Noun) -> str:
     """A noun as its row keeps it."""
-    return _storable(noun.model_dump_json())
+    return _storable(noun.json())
 
 
 def listed(rows: Iterable[Row]) -> str:
     """Rows as one parameter, numbered from 1 in their order."""
-    return to_json([{"number": n, **row} for n, row in enumerate(rows, start=1)]).decode()
+    return msgspec.json.encode(
+        [{"number": n, **row} for n, row in enumerate(rows, start=1)]
+    ).decode()
 
 
 def _storable(text: str) -> str:

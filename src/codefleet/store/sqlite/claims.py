@@ -99,7 +99,7 @@ class _Choice:
                     if task.assignee and task.assignee not in self._free:
                         continue  # its seat has just been given another task
                     if lost:
-                        self.lost[task.id] = Run.model_validate_json(lost)
+                        self.lost[task.id] = Run.from_json(lost)
                     yield task
 
 

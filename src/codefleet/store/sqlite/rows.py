@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import to_json
+import msgspec
 
 from codefleet.domain.model import Event, Run, Task
 from codefleet.domain.noun import instant
-
-_SEQ = {"seq"}
+from codefleet.store.nouns import event_body
 
 
 def of_task(task: Task) -> dict[str, Any]:
@@ -32,13 +31,13 @@ def of_task(task: Task) -> dict[str, Any]:
         "fence": task.fence,
         "version": task.version,
         "needs": listed(task.needs) if task.needs else "[]",
-        "body": task.model_dump_json(),
+        "body": task.json(),
     }
 
 
 def task(body: str) -> Task:
     """A task as it was given to the store."""
-    return Task.model_validate_json(body)
+    return Task.from_json(body)
 
 
 def of_run(run: Run) -> dict[str, Any]:
@@ -49,7 +48,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "outcome": str(run.outcome) if run.outcome else None,
         "lease_until": instant(run.lease_until),
         "version": run.version,
-        "body": run.model_dump_json(),
+        "body": run.json(),
     }
 
 
@@ -58,7 +57,7 @@ def of_event(event: Event) -> dict[str, Any]:
     return {
         "task": event.task,
         "kind": event.kind,
-        "body": event.model_dump_json(exclude=_SEQ),
+        "body": event_body(event),
     }
 
 
@@ -71,4 +70,4 @@ def plain(value: object) -> Any:
 
 def listed(values: Iterable[str]) -> str:
     """A list as one parameter, for `json_each`."""
-    return to_json(list(values)).decode()
+    return msgspec.json.encode(list(values)).decode()

@@ -85,7 +85,7 @@ def forget(database: Database, events: Sequence[Event]) -> int:
 
 def _put(database: Database, kind: _Kind, noun: Other) -> None:
     verb = "save" if noun.version else "add"
-    values = {"id": kind.key(noun), "version": noun.version, "body": noun.model_dump_json()}
+    values = {"id": kind.key(noun), "version": noun.version, "body": noun.json()}
     if not database.run(f"{verb}_{kind.word}", values).rowcount:
         raise checks.stale(kind.word, kind.key(noun))
 

@@ -63,10 +63,10 @@ def _load_the_rest(database: Database, nouns: "Nouns") -> None:
     database.run_many("add_run", map(rows.of_run, nouns["run"]))
     for kind in ("question", "conflict", "message", "workflow"):
         database.run_many(
-            f"add_{kind}", ({"id": noun.id, "body": noun.model_dump_json()} for noun in nouns[kind])
+            f"add_{kind}", ({"id": noun.id, "body": noun.json()} for noun in nouns[kind])
         )
     database.run_many(
-        "add_repo", ({"id": repo.name, "body": repo.model_dump_json()} for repo in nouns["repo"])
+        "add_repo", ({"id": repo.name, "body": repo.json()} for repo in nouns["repo"])
     )
     given: int = database.run("last_seq").fetchone()[0]
     database.run_many(

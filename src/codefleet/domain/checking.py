@@ -1,0 +1,166 @@
+"""What comes in from outside -> a noun, or a sentence that says what is wrong and where."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import ValidationError
+
+from codefleet.domain.errors import Invalid
+from codefleet.domain.noun import MOST, Noun
+
+if TYPE_CHECKING:
+    from msgspec import inspect
+
+N = TypeVar("N", bound=Noun)
+
+PLACED = re.compile(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
+STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+FIELD = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
+THEIRS = ("Expected ", "Invalid ", "Integer ", "Number ", "Float ", "Input ", "Out of ")
+"""How the library's own complaints begin; the others are sentences of our nouns."""
+
+FORMS = {"budget": "name what it limits: {usd: 1}, {tokens: 200000}, or both"}
+"""How to write the fields whose form one cannot guess."""
+
+LONGEST_SHOWN = 80
+
+
+class Complaint(NamedTuple):
+    """Where something is wrong, and what."""
+
+    where: Sequence[str]
+    what: str
+    is_unknown: bool = False
+
+    @property
+    def place(self) -> str:
+        return ".".join(self.where) or "it"
+
+
+def checked(kind: type[N], said: Mapping[str, Any]) -> N:
+    """A noun of what somebody said; what is wrong with that is told in one sentence."""
+    try:
+        plain = msgspec.to_builtins(said)
+        msgspec.json.encode(plain)  # half a character, which Python can hold, cannot be kept
+    except (TypeError, ValueError, RecursionError):
+        raise Invalid("it must be plain JSON", hint="texts, numbers, lists and tables") from None
+    try:
+        return msgspec.convert(plain, kind)
+    except ValidationError as wrong:
+        found = complaint(kind, plain, wrong)
+        hint = FORMS.get(next(iter(found.where), ""), f"mend {found.place} and try again")
+        raise Invalid(f"{found.place}: {found.what}", hint=hint) from None
+
+
+def complaint(kind: type[msgspec.Struct], said: Any, wrong: ValidationError) -> Complaint:
+    """What is wrong, in our words, and where."""
+    placed = PLACED.fullmatch(str(wrong))
+    assert placed  # its second half may be missing, so everything matches
+    where = [*_steps(placed[3] or "", said)]
+    if field := FIELD.fullmatch(placed[1]):
+        is_unknown = field[1] == "contains unknown"
+        what = "there is no such field" if is_unknown else "it is missing"
+        return Complaint([*where, field[2]], what, is_unknown)
+    if placed[2]:
+        return Complaint(where, "its keys should be texts")
+    if not placed[1].startswith(THEIRS):
+        return Complaint(where, placed[1])
+    return Complaint(where, f"should be {_wanted(kind, where)}, not {_shown(_at(said, where))}")
+
+
+def _steps(path: str, said: Any) -> Iterator[str]:
+    """The parts of a path; the key of a table, which the library leaves out, is known if alone."""
+    known: list[str] = []
+    for name, key in STEP.findall(path):
+        here = _at(said, known)
+        step = next(iter(here)) if key == "..." and len(here) == 1 else name or key
+        known.append(str(step))
+        yield str(step)
+
+
+def _at(said: Any, where: Sequence[str]) -> Any:
+    for step in where:
+        said = said.get(step) if isinstance(said, Mapping) else said[int(step)]
+    return said
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case str() if len(value) > LONGEST_SHOWN:
+            return f"one of {len(value):,} characters"
+        case list() | tuple():
+            return f"a list of {len(value)}"
+        case Mapping():
+            return "a table"
+    return msgspec.json.encode(value).decode()
+
+
+def _wanted(kind: type[msgspec.Struct], where: Sequence[str]) -> str:
+    """What the type at this place asks for."""
+    from msgspec import inspect  # here, because only a mistake needs it
+
+    return _described(_type_at(inspect.type_info(kind), where))
+
+
+def _type_at(found: "inspect.Type", where: Sequence[str]) -> "inspect.Type":
+    from msgspec import inspect
+
+    for step in where:
+        match bare := _bare(found):
+            case inspect.StructType():
+                found = next(field.type for field in bare.fields if field.encode_name == step)
+            case inspect.DictType():
+                found = bare.value_type
+            case inspect.VarTupleType() | inspect.ListType():
+                found = bare.item_type
+    return _bare(found)
+
+
+def _bare(found: "inspect.Type") -> "inspect.Type":
+    """The type without what is said about it, and without the leave to be nothing."""
+    from msgspec import inspect
+
+    while isinstance(found, inspect.Metadata):
+        found = found.type
+    if isinstance(found, inspect.UnionType):
+        some = [each for each in found.types if not isinstance(each, inspect.NoneType)]
+        return _bare(some[0]) if len(some) == 1 else found
+    return found
+
+
+def _described(found: "inspect.Type") -> str:
+    from msgspec import inspect
+
+    match found:
+        case inspect.IntType():
+            return f"a whole number{_bounds(found)}"
+        case inspect.FloatType():
+            return f"a number{_bounds(found)}"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.StrType():
+            return f"a text{_length(found, 'characters')}"
+        case inspect.EnumType():
+            return " or ".join(found.cls)
+        case inspect.LiteralType():
+            return " or ".join(map(str, found.values))
+        case inspect.DateTimeType():
+            return "a moment with a zone, such as 2030-01-31T09:00:00Z"
+        case inspect.VarTupleType() | inspect.ListType():
+            return f"a list{_length(found, 'entries')}"
+    return "a table"
+
+
+def _bounds(found: "inspect.IntType | inspect.FloatType") -> str:
+    bounds = {"from": found.ge, "above": found.gt, "to": found.le}
+    told = {word: bound for word, bound in bounds.items() if bound not in (None, MOST)}
+    return "".join(f" {word} {bound:g}" for word, bound in told.items())
+
+
+def _length(found: "inspect.StrType | inspect.VarTupleType | inspect.ListType", unit: str) -> str:
+    if found.max_length is None:
+        return " that is not empty" if found.min_length else ""
+    least = f"{found.min_length} to" if found.min_length else "at most"
+    return f" of {least} {found.max_length:,} {unit}"
