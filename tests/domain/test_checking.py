@@ -20,7 +20,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"priority": True}, "priority: should be a whole number from 1 to 5, not true"),
     ({"max_attempts": 0}, "max_attempts: should be a whole number from 1, not 0"),
     ({"timeout_s": -1}, "timeout_s: should be a number above 0, not -1"),
-    ({"timeout_s": float("nan")}, "timeout_s: should be a number above 0, not null"),
+    ({"timeout_s": float("nan")}, "timeout_s: should be a number above 0, not nan"),
     ({"labels": "x"}, 'labels: should be a list, not "x"'),
     ({"labels": ["x", 3]}, "labels.1: should be a text, not 3"),
     ({"lands": "soon"}, 'lands: should be queue or review or branch, not "soon"'),
@@ -36,7 +36,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"colour": "red"}, "colour: there is no such field"),
     ({"metadata": {"x": "y" * 20_000}}, "metadata has 20008 characters; 16000 are allowed"),
     ({"metadata": {"x": object()}}, "it must be plain JSON"),
-    ({"prompt": "half \ud800"}, "it must be plain JSON"),
+    ({"prompt": "half \ud800"}, "bytes in it that are no text"),
     ({"stage": {"workflow": "w", "number": 1}}, "stage.name: it is missing"),
 ]
 

@@ -1,5 +1,6 @@
 """What comes in from outside -> a noun, or a sentence that says what is wrong and where."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -25,6 +26,7 @@ FORMS = {"budget": "name what it limits: {usd: 1}, {tokens: 200000}, or both"}
 """How to write the fields whose form one cannot guess."""
 
 LONGEST_SHOWN = 80
+NO_TEXT = "there are bytes in it that are no text"
 
 
 class Complaint(NamedTuple):
@@ -44,6 +46,8 @@ def checked(kind: type[N], said: Mapping[str, Any]) -> N:
     try:
         plain = msgspec.to_builtins(said)
         msgspec.json.encode(plain)  # half a character, which Python can hold, cannot be kept
+    except UnicodeEncodeError:
+        raise Invalid(NO_TEXT, hint="write it in UTF-8") from None
     except (TypeError, ValueError, RecursionError):
         raise Invalid("it must be plain JSON", hint="texts, numbers, lists and tables") from None
     try:
@@ -94,6 +98,8 @@ def _shown(value: Any) -> str:
             return f"a list of {len(value)}"
         case Mapping():
             return "a table"
+        case float() if not math.isfinite(value):
+            return str(value)
     return msgspec.json.encode(value).decode()
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from codefleet.config import fleet_home, nearest
-from codefleet.domain.errors import FleetError, Workspace
+from codefleet.domain.checking import NO_TEXT
+from codefleet.domain.errors import FleetError, Invalid, Workspace
 from codefleet.doors.cli import text
 
 SECTIONS = {
@@ -171,6 +172,8 @@ def _ended(args: list[str]) -> int:
         return INTERRUPTED
     except OSError as error:
         return _system_trouble(error)
+    except UnicodeEncodeError:
+        return _tell(NO_TEXT, "write it in UTF-8", Invalid.exit_code)
     except Exception as error:
         return _unexpected(error)
 
