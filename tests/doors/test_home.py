@@ -204,3 +204,52 @@ def test_reset_forgets_all_only_after_a_clear_yes(fleet: Cli) -> None:
     assert len(json.loads(fleet("list", "--json").out)) == 1
     assert fleet("reset", "--yes").code == 0
     assert json.loads(fleet("list", "--all", "--json").out) == []
+
+
+def state_of(fleet: Cli, task: str) -> str:
+    return str(json.loads(fleet("show", task, "--json").out)["task"]["state"])
+
+
+def moved_to(name: str, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch) -> Path:
+    there = repo.path.with_name(name)
+    repo.path.rename(there)
+    monkeypatch.chdir(there)
+    return there
+
+
+def test_a_moved_repository_that_the_fleet_has_worked_on_is_known_again(
+    fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(fleet, "One", "-d", script("write one.txt 1"))
+    assert fleet("run", "--until-idle").code == 0
+    waiting = added(fleet, "Two", "-d", script("write two.txt 2"))
+    there = moved_to("store", repo, monkeypatch)
+    assert f"shop is a repo of this fleet: {there}, trunk main" in fleet("init").err
+    assert fleet("run", "--until-idle").code == 0
+    assert state_of(fleet, waiting) == "completed"
+    assert (there / "two.txt").read_text().strip() == "2"
+
+
+def test_a_moved_repository_without_work_of_the_fleet_is_known_again_when_one_says_so(
+    fleet: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = added(fleet, "One", "-d", script("write one.txt 1"))
+    still = fleet("init", "--moved", "shop")
+    assert (still.code, "is shop already" in still.err) == (4, True)
+    there = moved_to("store", repo, monkeypatch)
+    assert fleet("init", "--moved", "nothing").code == 3
+    assert f"shop is a repo of this fleet: {there}" in fleet("init", "--moved", "shop").err
+    assert fleet("run", "--until-idle").code == 0
+    assert state_of(fleet, waiting) == "completed"
+
+
+def test_a_second_clone_is_no_moved_repository(
+    fleet: Cli, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path / "clone"
+    repo.git("clone", "--quiet", str(repo.path), str(clone))
+    monkeypatch.chdir(clone)
+    result = fleet("init", "--moved", "shop")
+    assert result.code == 4
+    assert f"shop still stands at {repo.path}" in result.err
+    assert "clone is a repo of this fleet" in fleet("init").err

@@ -53,6 +53,7 @@ KINDS = {
     "config.changed": "the runner took over a changed configuration",
     "config.refused": "a changed configuration is bad; the last good one stays in force",
     "repo.added": "a repository joined the fleet, or another machine has a clone of it now",
+    "repo.moved": "a repository stands in another folder now",
     "repo.shared": "work on a repository travels through its remote from now on",
 }
 

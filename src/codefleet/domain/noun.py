@@ -25,7 +25,8 @@ Amount = Annotated[float, Meta(ge=0, le=MOST)]
 @lru_cache(maxsize=256)  # a moment is written many times: in a task, its run and their events
 def instant(moment: datetime) -> str:
     """Fixed width and one zone, so that the order of the texts is the order of the moments."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return utc.isoformat(timespec="microseconds")
 
 
 class Frozen(msgspec.StructMeta):

@@ -66,6 +66,18 @@ class Repos(Core):
         )
         return repo
 
+    async def relocate(self, repo: Repo, path: str) -> Repo:
+        """The repo stands in another folder of this machine now, with all its tasks."""
+        self.refuse_foreign(path)
+        stored = next(each for each in await self.store.repos() if each.name == repo.name)
+        paths = {**stored.paths, self.host: path}
+        first = path if stored.path == repo.path else stored.path
+        there = stored.evolve(path=first, paths=paths, version=stored.version + 1)
+        text = f"{repo.name} from {repo.path} to {path}"
+        told = event("repo.moved", await self.store.now(), text)
+        await self.store.write(Write(repos=[there], events=[told]))
+        return self._here(there)
+
     async def share(self, repo: Repo) -> Repo:
         """From now on work on this repo travels through its remote, and any machine may join."""
         if repo.shared:

@@ -13,7 +13,7 @@ from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, say
 from codefleet.doors.cli.place import bare_here, repo_here
 from codefleet.doors.cli.text import clean, count
-from codefleet.runner.repos.repository import known_repo
+from codefleet.runner.repos import repository
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--share", is_flag=True, help="Let other machines work on it, through its remote.")
-def init(share: bool) -> None:
+@click.option("--moved", metavar="NAME", help="This is the repo NAME, which stood elsewhere.")
+def init(share: bool, moved: str | None) -> None:
     """Set up the fleet's home and make the repository here known to it.
 
     Nothing that is there already is changed, so it can be called again at any time. In a clone of a
-    repository that another machine shares, this machine works in that clone from now on.
+    repository that another machine shares, this machine works in that clone from now on. A moved
+    repository that the fleet has worked on is known again; say --moved NAME of one it has not.
     """
     folder = home()
     home_new = not folder.is_dir()
     settings_new = _write_settings(folder)
     here = repo_here() or bare_here()
-    if share and not here:
-        raise Invalid("this is no git repository", hint="go into the one that shall be shared")
-    repo = call(lambda fleet: _register(fleet, here, share=share), create=True)
+    if (share or moved) and not here:
+        raise Invalid("this is no git repository", hint="go into the one that is meant")
+    repo = call(lambda fleet: _register(fleet, here, share=share, moved=moved), create=True)
     say(f"{'made' if home_new else 'found'} the fleet's home {folder}")
     say(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}")
     if repo:
@@ -116,12 +118,14 @@ def _write_settings(folder: Path) -> bool:
     return True
 
 
-async def _register(fleet: "Fleet", folder: Path | None, *, share: bool) -> Repo | None:
+async def _register(
+    fleet: "Fleet", folder: Path | None, *, share: bool, moved: str | None
+) -> Repo | None:
     from codefleet.runner.desk import Desk
 
-    known = await known_repo(fleet, folder) if folder else None
+    if folder and moved:
+        await repository.moved(fleet, moved, folder)
+    known = await repository.known_repo(fleet, folder) if folder else None
     if known and share:
-        from codefleet.runner.repos import repository  # here, because few calls share
-
         return await repository.share(Desk(fleet), known.name)
     return await Desk(fleet).repo(known.name) if known else None

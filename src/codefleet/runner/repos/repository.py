@@ -8,6 +8,7 @@ from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
+from codefleet.runner.places import Places
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.salvage import commit_at, is_ancestor
@@ -22,8 +23,43 @@ async def known_repo(fleet: Fleet, folder: Path) -> Repo:
     known = {repo.path: repo for repo in await fleet.repos() if not fleet.is_elsewhere(repo)}
     if str(root) in known:
         return known[str(root)]
+    for repo in known.values():
+        if not Path(repo.path).is_dir() and await _has_worktrees_of(fleet, repo, root):
+            return await _relocate(fleet, repo, root)
     settings = load(fleet.home, repo=root, repo_name=root.name, env=os.environ)
     return await register(fleet, root, settings.trunk)
+
+
+async def moved(fleet: Fleet, name: str, folder: Path) -> Repo:
+    """The repo of this name, which stands here now; its folder was moved or cloned anew."""
+    root = await find(folder)
+    repo = await fleet.repo(name)
+    other = next((each for each in await fleet.repos() if each.path == str(root)), None)
+    if other:
+        raise Refused(f"{root} is {other.name} already", hint="`fleet list` shows its tasks")
+    if Path(repo.path).is_dir():
+        raise Refused(
+            f"{name} still stands at {repo.path}", hint="two clones are two repos: fleet init"
+        )
+    return await _relocate(fleet, repo, root)
+
+
+async def _has_worktrees_of(fleet: Fleet, repo: Repo, root: Path) -> bool:
+    """Git remembers the worktrees that the fleet made, so it tells a moved repo from a new one."""
+    pool = Places(fleet.home).worktrees(repo.name).resolve()
+    listed = await Git(root)("worktree", "list", "--porcelain", "-z")
+    paths = (Path(fact[9:]) for fact in listed.split("\0") if fact.startswith("worktree "))
+    return any(path.is_relative_to(pool) for path in paths)
+
+
+async def _relocate(fleet: Fleet, repo: Repo, root: Path) -> Repo:
+    """Note the new place, and tie the worktrees, which know only the old one, to it."""
+    there = await fleet.relocate(repo, str(root))
+    places = Places(fleet.home)
+    pool = places.worktrees(repo.name)
+    slots = [*pool.iterdir()] if pool.is_dir() else []
+    await Git(root).run("worktree", "repair", *map(str, [*slots, places.lane(repo.name)]))
+    return there
 
 
 async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
