@@ -17,7 +17,7 @@ from pathlib import Path
 
 from codefleet.domain.words import FINAL
 from codefleet.fleet import Fleet
-from codefleet.runner.collector import dead_runners
+from codefleet.runner import departed
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
 from codefleet.wiring import open_fleet
@@ -36,7 +36,7 @@ async def ensure(fleet: Fleet) -> bool:
 async def is_staffed(fleet: Fleet) -> bool:
     """Does any runner live?"""
     known = {runner.id for runner in await fleet.store.runners()}
-    return bool(known - await dead_runners(fleet))
+    return bool(known - await departed.everywhere(fleet))
 
 
 def start(home: Path) -> int:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
-from codefleet.domain.model import Repo, RunId, Runner, Task, TaskId
+from codefleet.domain.model import Repo, RunId, Task, TaskId
 from codefleet.domain.words import State
-from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
-from codefleet.runner import custody
-from codefleet.runner.custody import Kept, Process
+from codefleet.runner import custody, departed
+from codefleet.runner.custody import Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.salvage import archive, drop_branch
@@ -62,7 +61,7 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
 
     The forgetting comes last: whatever goes wrong before it, the tasks are still there.
     """
-    dead = await dead_runners(desk.fleet)
+    dead = await departed.everywhere(desk.fleet)
     await desk.fleet.refuse_while_alive(dead)
     async for told in _end_agents(desk):
         yield told
@@ -76,19 +75,6 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
         if not Path(repo.path).is_dir():
             yield _stays(f"work on {repo.name}", f"there is no folder {repo.path}")
     await desk.fleet.forget(dead)
-
-
-async def dead_runners(fleet: Fleet) -> set[str]:
-    """The runners that are known to have ended, as far as one can tell from here."""
-    oldest = await fleet.store.now() - fleet.lease
-    return {r.id for r in await fleet.store.runners() if not _is_alive(r, fleet.host, oldest)}
-
-
-def _is_alive(runner: Runner, here: str, oldest: datetime) -> bool:
-    """On this machine the process itself tells; of another, only the heartbeat is seen."""
-    if runner.host == here:
-        return Process(runner.pid, int(runner.pid_started)).is_alive
-    return runner.seen_at >= oldest
 
 
 async def _end_agents(desk: Desk) -> AsyncIterator[Told]:

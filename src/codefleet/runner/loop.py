@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from codefleet.domain.errors import FleetError, Stale, StoreTrouble
@@ -14,31 +14,23 @@ from codefleet.domain.model import Run, Runner, Task
 from codefleet.domain.scheduling import Want
 from codefleet.domain.words import State
 from codefleet.ports import TaskQuery
+from codefleet.runner import departed
 from codefleet.runner.agents.permission import deny_unanswered
 from codefleet.runner.attempt import Attempt
 from codefleet.runner.bounds import caps, limits, rests
 from codefleet.runner.bounds.admission import Admission
 from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
-from codefleet.runner.custody import Process
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
 from codefleet.runner.landing import Landing
 from codefleet.runner.patrol import patrol
+from codefleet.runner.process import Process
 from codefleet.runner.verdict import Cause
+from codefleet.runner.waiting import Waiting, is_over
 
-LONGEST_WAIT_S = 5.0
-LANDING_WAIT_S = 0.5
-ROOM_WAIT_S = 0.25
+SETTINGS_PAUSE_S = 5.0
 STORE_PAUSE_S = 1.0
-NEWS = (
-    *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
-    *("task.submitted", "task.approved", "task.rejected", "task.bounced", "task.completed"),
-    *("task.released", "task.retried", "task.failed", "task.cancelled", "task.asked"),
-    *("account.rests", "account.woken", "task.rerouted"),
-    *("run.failed", "fleet.paused", "fleet.resumed", "runner.stopped", "message.sent"),
-)
-"""The events after which there may be something to start, stop or land."""
 
 
 class Loop:
@@ -64,9 +56,8 @@ class Loop:
         self.me: Runner | None = None
         self._attempts: dict[str, Attempt] = {}
         self._driving: dict[str, asyncio.Task[None]] = {}
-        self._wake = asyncio.Event()
+        self._waiting = Waiting(desk)
         self._stopping = False
-        self._seen = 0
         self._admission = Admission(desk.fleet)
         self._waits = ""
         self._one_at_a_time = asyncio.Lock()
@@ -80,15 +71,15 @@ class Loop:
             attempt.stop(Cause.SHUTDOWN, "the runner was stopped")
             if firm:
                 attempt.kill()
-        self._wake.set()
+        self._waiting.wake()
 
     async def run(self) -> None:
         """Work until stopped, or with `until_idle` until there is nothing left to do."""
-        self._seen = await self.fleet.store.last_seq()
+        await self._waiting.begin()
         with suppress(FleetError):  # it can be done by the next runner as well
             await come_home(self.desk)
         self.me = await self._join()
-        self.landing = Landing(self.desk, self.me.id, self._wake.set)
+        self.landing = Landing(self.desk, self.me.id, self._waiting.wake)
         beside = [asyncio.create_task(work) for work in (self._beat(), self._patrol())]
         try:
             while not self._stopping:
@@ -96,7 +87,7 @@ class Loop:
                     await self._turn()
                     if self.until_idle and await self._was_idle_long_enough():
                         break
-                    await self._wait()
+                    await self._waiting.for_news(self._patience)
                 except StoreTrouble as trouble:  # agents go on meanwhile; the store may come back
                     self._report(trouble)
                     await asyncio.sleep(STORE_PAUSE_S)
@@ -128,7 +119,7 @@ class Loop:
         await self._heed()
         await deny_unanswered(self.desk)
         await self._adopt()
-        await self.landing.turn(await self._gone())
+        await self.landing.turn(await departed.lane_holders(self.fleet))
         await self._fill()
 
     async def _seat(self) -> None:
@@ -174,7 +165,7 @@ class Loop:
             for claim in claims:
                 await self._drive(claim.task, claim.run)
             if claims and room.seats < admitted:
-                self._wake.set()  # under caps one at a time
+                self._waiting.wake()  # under caps one at a time
 
     async def _open_repos(self, full: Collection[str]) -> tuple[str, ...] | None:
         """The repos in reach to which the day's budgets and the caps leave something.
@@ -182,7 +173,7 @@ class Loop:
         Empty means all, None means none.
         """
         repos = await self.fleet.repos()
-        self.desk.roads.make_mirrors(repos, self._wake.set)
+        self.desk.roads.make_mirrors(repos, self._waiting.wake)
         closed = {*full, *await self.fleet.spent_up(), *await self.desk.out_of_reach()}
         if not closed:
             return ()
@@ -210,7 +201,7 @@ class Loop:
         try:
             attempt = Attempt(self.desk, task, run, await self.desk.repo(task.repo))
         except FleetError as bad:  # settings that cannot be read: without them nothing is checked
-            later = await self.fleet.store.now() + timedelta(seconds=LONGEST_WAIT_S)
+            later = await self.fleet.store.now() + timedelta(seconds=SETTINGS_PAUSE_S)
             await self.fleet.release(run, bad.problem, until=later)
             return
         driving = asyncio.create_task(attempt.drive(), name=run.id)
@@ -221,7 +212,7 @@ class Loop:
     def _ended(self, agent: str) -> None:
         self._attempts.pop(agent, None)
         self._driving.pop(agent, None)
-        self._wake.set()
+        self._waiting.wake()
 
     async def _heed(self) -> None:
         """Stop the agents whose tasks were cancelled, paused or taken away since the last look."""
@@ -241,7 +232,7 @@ class Loop:
     async def _join(self) -> Runner:
         me = Process.find(os.getpid())
         assert me
-        orphans = await self._orphans()
+        orphans = await departed.orphans(self.fleet)
         return await self.fleet.join(
             host=self.host,
             pid=me.pid,
@@ -254,14 +245,14 @@ class Loop:
 
     async def _adopt(self) -> None:
         """Go on with the agents of runners on this machine that are no more."""
-        for run in await self._orphans():
+        for run in await departed.orphans(self.fleet):
             if run.agent in self._attempts:
                 continue
             try:
                 await self._take_over(run)
             except Stale:
                 continue  # another runner was faster
-        for runner in await self._dead_runners():
+        for runner in await departed.here(self.fleet):
             await self.fleet.store.forget_runner(runner.id)
 
     async def _take_over(self, run: Run) -> None:
@@ -274,61 +265,10 @@ class Loop:
         await self._drive(task, run)
         self._attempts[run.agent].stop(Cause.LOST, "the task went on without it")
 
-    async def _orphans(self) -> Sequence[Run]:
-        """Live runs of this machine whose runner is gone."""
-        mine = [run for run in await self.fleet.store.runs(live=True) if run.host == self.host]
-        if not mine:
-            return ()
-        gone = {runner.id for runner in await self._dead_runners()}
-        known = {runner.id for runner in await self.fleet.store.runners()}
-        return [run for run in mine if run.runner in gone or run.runner not in known]
-
-    async def _dead_runners(self) -> Sequence[Runner]:
-        return [
-            runner
-            for runner in await self.fleet.store.runners()
-            if runner.host == self.host
-            and not Process(runner.pid, int(runner.pid_started)).is_alive
-        ]
-
-    async def _gone(self) -> set[str]:
-        """Holders of lanes that will never come back."""
-        known = {runner.id for runner in await self.fleet.store.runners()}
-        dead = {runner.id for runner in await self._dead_runners()}
-        holders = {lane.holder for lane in await self.fleet.store.lanes()}
-        return {holder for holder in holders if holder not in known or holder in dead}
-
-    async def _wait(self) -> None:
-        """Sleep until something may have changed: news, a free seat, or time itself."""
-        while not self._wake.is_set():
-            within = await self._patience()
-            changed = asyncio.ensure_future(self.fleet.store.changed(self._seen, within))
-            woken = asyncio.ensure_future(self._wake.wait())
-            await asyncio.wait({changed, woken}, return_when="FIRST_COMPLETED")
-            for waiting in (changed, woken):
-                waiting.cancel()
-            await asyncio.gather(changed, woken, return_exceptions=True)
-            if not changed.cancelled() and changed.done() and not changed.result():
-                break
-            if await self._news():
-                break
-        self._wake.clear()
-
-    async def _news(self) -> bool:
-        latest = await self.fleet.store.last_seq()
-        found = await self.fleet.store.events(after=self._seen, kinds=NEWS, limit=1)
-        self._seen = latest
-        return bool(found)
-
     async def _patience(self) -> float:
-        """How long nothing can happen by itself."""
-        longest = LANDING_WAIT_S if self.landing.waits else LONGEST_WAIT_S
-        longest = ROOM_WAIT_S if self._waits else longest
-        if not self._room():
-            return longest
-        now = await self.fleet.store.now()
-        due = (await self.fleet.store.next_start(), await rests.next_end(self.fleet))
-        return min(longest, *(_seconds_until(each, now) for each in due))
+        return await self._waiting.patience(
+            lands=self.landing.waits, lacks_room=bool(self._waits), has_seats=bool(self._room())
+        )
 
     async def _was_idle_long_enough(self) -> bool:
         now = time.monotonic()
@@ -338,22 +278,8 @@ class Loop:
         return now - self._idle_since >= self._idle_s
 
     async def is_idle(self) -> bool:
-        """Is there nothing left that goes on by itself? What waits to land for a human does not."""
-        if self._attempts:
-            return False
-        counts = await self.fleet.store.counts()
-        if counts.get(State.RUNNING) or await self.fleet.store.next_start():
-            return False
-        if await rests.hold_up(self.desk, self.default) or await self._waits_for_a_remote():
-            return False
-        return all(task.note for task in await self.fleet.landable())
-
-    async def _waits_for_a_remote(self) -> bool:
-        """Is a task ready whose repo is being copied, or whose remote does not answer?"""
-        away = await self.desk.out_of_reach()
-        coming = {repo.name for repo in await self.fleet.repos() if repo.shared} & away
-        ready = await self.fleet.list(TaskQuery(ready=True)) if coming else ()
-        return any(task.repo in coming for task in ready)
+        """Is there nothing left that goes on by itself?"""
+        return not self._attempts and await is_over(self.desk, self.default)
 
     async def _beat(self) -> None:
         assert self.me
@@ -389,7 +315,3 @@ class Loop:
 def _strain() -> dict[str, Any]:
     """How hard this machine works, for all to see."""
     return {"load": limits.load(), "memory_free_mb": int(limits.memory_left()) >> 20}
-
-
-def _seconds_until(moment: datetime | None, now: datetime) -> float:
-    return LONGEST_WAIT_S if moment is None else max(0.0, (moment - now).total_seconds())

@@ -7,7 +7,7 @@ from codefleet.doors.cli.call import home, say
 from codefleet.doors.cli.run import heed_signals
 from codefleet.doors.cli.watch import watching
 from codefleet.fleet import Fleet
-from codefleet.runner.collector import dead_runners
+from codefleet.runner import departed
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
 
@@ -48,4 +48,4 @@ async def _rests(fleet: Fleet, flow: str) -> bool:
 
 
 async def _has_runner(fleet: Fleet) -> bool:
-    return len(await fleet.store.runners()) > len(await dead_runners(fleet))
+    return len(await fleet.store.runners()) > len(await departed.everywhere(fleet))

@@ -41,7 +41,7 @@ def migrate(source: str | None, target: str) -> None:
 async def _migrated(old: Config, new: Config) -> "Mapping[str, Sum]":
     from codefleet.fleet import Fleet
     from codefleet.fleet.migration import migrate
-    from codefleet.runner.collector import dead_runners
+    from codefleet.runner import departed
     from codefleet.wiring import SystemClock, open_store
 
     source = await open_store(old, home(), clock=SystemClock(), create=False)
@@ -49,7 +49,7 @@ async def _migrated(old: Config, new: Config) -> "Mapping[str, Sum]":
         target = await open_store(new, home(), clock=SystemClock(), create=True)
         try:
             fleet = Fleet(source, old, home())
-            return await migrate(fleet, target, dead=await dead_runners(fleet), tell=say)
+            return await migrate(fleet, target, dead=await departed.everywhere(fleet), tell=say)
         finally:
             await target.close()
     finally:

@@ -1,0 +1,90 @@
+"""When a runner has to look again: at news, with a free seat, or when time alone changes things."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from codefleet.domain.words import State
+from codefleet.ports import TaskQuery
+from codefleet.runner.bounds import rests
+from codefleet.runner.desk import Desk
+
+LONGEST_S = 5.0
+LANDING_S = 0.5
+ROOM_S = 0.25
+NEWS = (
+    *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
+    *("task.submitted", "task.approved", "task.rejected", "task.bounced", "task.completed"),
+    *("task.released", "task.retried", "task.failed", "task.cancelled", "task.asked"),
+    *("account.rests", "account.woken", "task.rerouted"),
+    *("run.failed", "fleet.paused", "fleet.resumed", "runner.stopped", "message.sent"),
+)
+"""The events after which there may be something to start, stop or land."""
+
+
+class Waiting:
+    """Sleeps until something may have changed; `wake` ends it from inside the runner."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk, self._store = desk, desk.fleet.store
+        self._seen = 0
+        self._wake = asyncio.Event()
+
+    async def begin(self) -> None:
+        """Count as news only what comes from now on."""
+        self._seen = await self._store.last_seq()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def for_news(self, patience: Callable[[], Awaitable[float]]) -> None:
+        """Wait for news, for a wake-up, or until something can happen by itself."""
+        while not self._wake.is_set():
+            changed = asyncio.ensure_future(self._store.changed(self._seen, await patience()))
+            woken = asyncio.ensure_future(self._wake.wait())
+            await asyncio.wait({changed, woken}, return_when="FIRST_COMPLETED")
+            for waiting in (changed, woken):
+                waiting.cancel()
+            await asyncio.gather(changed, woken, return_exceptions=True)
+            if not changed.cancelled() and changed.done() and not changed.result():
+                break
+            if await self._has_news():
+                break
+        self._wake.clear()
+
+    async def patience(self, *, lands: bool, lacks_room: bool, has_seats: bool) -> float:
+        """How long nothing can happen by itself."""
+        longest = ROOM_S if lacks_room else LANDING_S if lands else LONGEST_S
+        if not has_seats:
+            return longest
+        now = await self._store.now()
+        due = (await self._store.next_start(), await rests.next_end(self._desk.fleet))
+        return min(longest, *(_seconds_until(each, now) for each in due))
+
+    async def _has_news(self) -> bool:
+        latest = await self._store.last_seq()
+        found = await self._store.events(after=self._seen, kinds=NEWS, limit=1)
+        self._seen = latest
+        return bool(found)
+
+
+async def is_over(desk: Desk, coder: str) -> bool:
+    """Is there nothing left that goes on by itself? What waits to land for a human does not."""
+    counts = await desk.fleet.store.counts()
+    if counts.get(State.RUNNING) or await desk.fleet.store.next_start():
+        return False
+    if await rests.hold_up(desk, coder) or await _waits_for_a_remote(desk):
+        return False
+    return all(task.note for task in await desk.fleet.landable())
+
+
+async def _waits_for_a_remote(desk: Desk) -> bool:
+    """Is a task ready whose repo is being copied, or whose remote does not answer?"""
+    away = await desk.out_of_reach()
+    coming = {repo.name for repo in await desk.fleet.repos() if repo.shared} & away
+    ready = await desk.fleet.list(TaskQuery(ready=True)) if coming else ()
+    return any(task.repo in coming for task in ready)
+
+
+def _seconds_until(moment: datetime | None, now: datetime) -> float:
+    return LONGEST_S if moment is None else max(0.0, (moment - now).total_seconds())
