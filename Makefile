@@ -2,6 +2,7 @@
 # make test   everything that proves it
 # make fast   the tests without the slow campaigns
 # make check  style, types and the direction of imports
+# make postgres-15  the tests of the store on PostgreSQL 15; `make test` does 14 and 17, and all with 18
 # make bench  the measurements behind docs/explanation/performance.md
 
 PYTHON ?= python3
@@ -17,6 +18,10 @@ test: check
 	$(BIN)/pytest -n 2 --dist worksteal -m programs
 	$(BIN)/pytest -n 2 --dist worksteal -m "slow and not programs" --ignore tests/faults
 	$(BIN)/pytest tests/faults
+	$(MAKE) postgres-14 postgres-17
+
+postgres-%: .venv/ready
+	TEST_POSTGRES=$* $(BIN)/pytest -n 2 --dist worksteal tests/store -k "postgres and not test_model"
 
 fast: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"

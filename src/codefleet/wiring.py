@@ -57,7 +57,9 @@ async def open_store(config: Config, home: Path, *, clock: Clock, create: bool) 
         path = Path(rest)
         return SqliteStore.open(path, clock=clock, durability=config.durability, create=create)
     if scheme in ("postgresql", "postgres"):
-        return await _postgres().open(address, durability=config.durability, create=create)
+        return await _postgres().open(
+            address, durability=config.durability, create=create, direct=config.store_direct
+        )
     raise BadConfig(
         "store: this is not an address of a store",
         hint="leave it empty, or say sqlite:///PATH or postgresql://USER@HOST/DATABASE",

@@ -1,6 +1,6 @@
-"""The real agent programs at pinned versions, installed once per machine, outside the repository.
+"""The real programs at pinned versions, installed once per machine, outside the repository.
 
-They come from the npm registry, about a gigabyte in all, into $XDG_CACHE_HOME/codefleet/programs
+They come from the npm registry, above a gigabyte in all, into $XDG_CACHE_HOME/codefleet/programs
 (~/.cache where that is not set), a folder per version. Remove the folder and it is made again.
 `python -m tests.programs.install` does it ahead of the tests.
 """
@@ -27,11 +27,13 @@ class Pin(NamedTuple):
     """A package at a version, and where in it the program itself is.
 
     The native programs are started directly: the wrappers around them would be a second process.
+    Set-up scripts of packages are run only where a program does not work without.
     """
 
     package: str
     version: str
     program: str
+    is_set_up: bool = False
 
 
 PINS = {
@@ -53,34 +55,45 @@ CLIENTS = {
     "mcp-inspector": Pin("@modelcontextprotocol/inspector", "2.12.0", ".bin/mcp-inspector"),
 }
 """What others command the fleet with: the client of the TypeScript SDK, and the inspector."""
+SERVERS = {
+    f"postgres-{version.split('.')[0]}": Pin(
+        "@embedded-postgres/linux-{machine}",
+        version,
+        "@embedded-postgres/linux-{machine}/native/bin",
+        is_set_up=True,  # which makes the links between its libraries
+    )
+    for version in ("14.23.0-beta.17", "15.18.0-beta.17", "16.14.0-beta.17", "17.10.0-beta.17")
+}
+"""PostgreSQL in the versions before that of the test dependencies: a folder of programs each."""
 
 
 def program(name: str) -> Path:
     """The path of a pinned program, installed by whoever asks first."""
-    pin = {**PINS, **CLIENTS}[name]
-    cache = _cache()
-    folder = cache / f"{name}-{pin.version}"
-    with _alone(cache / f"{name}.lock"):
+    pin = _for_this_machine({**PINS, **CLIENTS, **SERVERS}[name])
+    folder = cache() / f"{name}-{pin.version}"
+    with alone(cache() / f"{name}.lock"):
         if not folder.is_dir():
             _install(pin, folder)
-    found = folder / "node_modules" / _place(pin)
+    found = folder / "node_modules" / pin.program
     if not found.exists():
         raise NotInstallable(f"{pin.package}@{pin.version} has no {found}")
     return found
 
 
-def _cache() -> Path:
+def cache() -> Path:
+    """Where this machine keeps what tests install."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "codefleet" / "programs"
 
 
-def _place(pin: Pin) -> str:
+def _for_this_machine(pin: Pin) -> Pin:
     cpu = platform.machine()
-    return pin.program.format(cpu=cpu, machine=MACHINES.get(cpu, cpu))
+    names = {"cpu": cpu, "machine": MACHINES.get(cpu, cpu)}
+    return pin._replace(package=pin.package.format(**names), program=pin.program.format(**names))
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def alone(lock: Path) -> Iterator[None]:
     """Tests may run in several processes: one installs, the others wait for it."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
@@ -90,18 +103,30 @@ def _alone(lock: Path) -> Iterator[None]:
 
 def _install(pin: Pin, folder: Path) -> None:
     """Into a draft first, so that an installation is seen whole or not at all."""
-    if not shutil.which("npm"):
-        raise NotInstallable(f"npm is needed to install {pin.package}")
+    with drafted(folder) as draft:
+        argv = ["npm", "install", f"--prefix={draft}", "--no-audit", "--no-fund"]
+        argv += ["--loglevel=error", *([] if pin.is_set_up else ["--ignore-scripts"])]
+        call(*argv, f"{pin.package}@{pin.version}", at=draft)
+
+
+@contextmanager
+def drafted(folder: Path) -> Iterator[Path]:
+    """A draft of a folder, which becomes the folder when all went well."""
     draft = folder.with_name(f"{folder.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
-    # Set-up scripts of packages are not run: these programs work without them.
-    argv = ["npm", "install", f"--prefix={draft}", "--ignore-scripts", "--no-audit", "--no-fund"]
-    argv += ["--loglevel=error", f"{pin.package}@{pin.version}"]
+    yield draft
+    draft.rename(folder)
+
+
+def call(*argv: str, at: Path) -> None:
+    """Call a program that installs something; that it cannot is said in its words."""
+    if not shutil.which(argv[0]):
+        raise NotInstallable(f"{argv[0]} is needed: {' '.join(argv)}")
     try:
         done = subprocess.run(
             argv,
-            cwd=draft,
+            cwd=at,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -111,9 +136,8 @@ def _install(pin: Pin, folder: Path) -> None:
         raise NotInstallable(f"{' '.join(argv)} took over {INSTALL_WITHIN_S} s") from None
     if done.returncode:
         raise NotInstallable(f"{' '.join(argv)} failed: {done.stderr.strip()[-500:]}")
-    draft.rename(folder)
 
 
 if __name__ == "__main__":
-    for name in (*PINS, *CLIENTS):
+    for name in (*PINS, *CLIENTS, *SERVERS):
         program(name)

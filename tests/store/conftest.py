@@ -29,12 +29,12 @@ class Place(NamedTuple):
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long on a server, or wants one of its own, is left out of `make fast`."""
     for item in items:
-        of_its_own = "own_server" in getattr(item, "fixturenames", ())
+        of_its_own = "own_server" in getattr(item, "fixturenames", ()) or "pgbouncer" in item.name
         if of_its_own or ("postgres" in item.name and item.path.name in LONG_ON_A_SERVER):
             item.add_marker("slow")
 
 
-def _skip_or_fail(missing: str | None) -> None:
+def skip_or_fail(missing: str | None) -> None:
     """A store that cannot be had is skipped on a laptop and fails in CI."""
     if missing and os.environ.get("CI") == "true":
         pytest.fail(missing)
@@ -44,7 +44,7 @@ def _skip_or_fail(missing: str | None) -> None:
 
 @pytest.fixture
 def postgres_server() -> None:
-    _skip_or_fail(postgres.missing())
+    skip_or_fail(postgres.missing())
 
 
 needs_postgres = pytest.mark.usefixtures("postgres_server")
@@ -53,7 +53,7 @@ needs_postgres = pytest.mark.usefixtures("postgres_server")
 @pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     kind = KINDS[request.param]
-    _skip_or_fail(kind.missing())
+    skip_or_fail(kind.missing())
     return Place(request.param, kind.place(tmp_path))
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from codefleet.ports import Clock, Store
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.sqlite.store import SqliteStore
-from tests import postgres
+from tests import pgbouncer, postgres
 
 
 class Kind(NamedTuple):
@@ -30,5 +30,8 @@ KINDS = {
     "sqlite": Kind(place=lambda folder: str(folder / "fleet.db"), open=_sqlite),
     "postgres": Kind(
         place=lambda folder: postgres.shared().fresh(), open=_postgres, missing=postgres.missing
+    ),
+    "pgbouncer": Kind(
+        place=lambda folder: pgbouncer.fresh(), open=_postgres, missing=pgbouncer.missing
     ),
 }

@@ -1,25 +1,17 @@
 """Only the listener needs a connection that remembers: pgbouncer may stand in between."""
 
 import asyncio
-import os
-import pwd
-import shutil
-import socket
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
-from uuid import uuid4
 
 import psycopg
 import pytest
 
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Store, TaskQuery, Write
-from codefleet.store.postgres import connections
+from codefleet.store.postgres import bell, connections
 from codefleet.store.postgres.connections import Connection, Connections
 from codefleet.store.postgres.store import PostgresStore
-from tests import postgres
-from tests.store.conftest import needs_postgres
+from tests import pgbouncer, postgres
+from tests.store.conftest import needs_postgres, skip_or_fail
 from tests.store.samples import LEASE, add, claim, completed, event, ids, seat, take, task
 
 pytestmark = needs_postgres
@@ -99,42 +91,51 @@ async def test_a_connection_may_forget_everything_between_transactions(
 
 
 @pytest.fixture
-def pooled(tmp_path: Path) -> Iterator[str]:
+def pooled() -> str:
     """The address of a database behind a real pgbouncer that pools by transaction."""
-    program = shutil.which("pgbouncer")
-    if not program:
-        pytest.skip("no pgbouncer on this machine")
-    server = postgres.shared()
-    database = f"pooled_{uuid4().hex}"
-    server.run(f"CREATE DATABASE {database}")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = server.folder / f"{database}.ini"
-    settings.write_text(
-        f"[databases]\n{database} = host={server.folder} user=fleet\n"
-        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
-        "auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\n"
-    )
-    user = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-    running = subprocess.Popen([program, "-q", settings], user=user, cwd="/")
-    try:
-        yield f"postgresql://fleet@127.0.0.1:{port}/{database}"
-    finally:
-        running.terminate()
-        running.wait(BOUND_S)
+    skip_or_fail(pgbouncer.missing())
+    return pgbouncer.fresh()
 
 
+@pytest.mark.slow
 async def test_a_store_works_behind_pgbouncer(pooled: str) -> None:
-    async with asyncio.timeout(BOUND_S):
-        while True:
-            try:
-                await (await psycopg.AsyncConnection.connect(pooled)).close()
-                break
-            except psycopg.OperationalError:
-                await asyncio.sleep(0.01)
     store = PostgresStore(pooled)
     try:
         await assert_it_works(store)
+        listening = store._bell._listening
+        assert listening
+        async with asyncio.timeout(BOUND_S):
+            await listening  # which ends: in a pool nobody would hear what is called
     finally:
         await store.close()
+
+
+@pytest.mark.slow
+async def test_news_are_heard_by_the_direct_address_while_all_else_goes_through_the_pool(
+    pooled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bell, "LOOK_S", BOUND_S)  # so that only a call can wake the reader
+    here = await PostgresStore.open(pooled, direct=pgbouncer.direct(pooled))
+    other = await PostgresStore.open(pooled)
+    try:
+        waiting = asyncio.ensure_future(here.changed(0, within=BOUND_S))
+        async with asyncio.timeout(BOUND_S):
+            while not await listeners(pooled):
+                await asyncio.sleep(0.01)
+            await other.write(Write(events=[event()]))
+            assert await waiting is True
+        assert await listeners(pooled) == 1
+    finally:
+        await here.close()
+        await other.close()
+
+
+async def listeners(pooled: str) -> int:
+    """How many connections to this database wait for news."""
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE starts_with(query, 'LISTEN') AND datname = current_database()"
+    )
+    async with await psycopg.AsyncConnection.connect(pgbouncer.direct(pooled)) as connection:
+        found = await connection.execute(waiting)
+        return int((await found.fetchone() or (0,))[0])

@@ -1,6 +1,7 @@
 """A server that goes away, comes back, or cannot be used: nothing lost, nothing twice, in words."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 
@@ -228,7 +229,11 @@ async def test_a_door_that_stays_shut_says_why_and_no_password(own_server: Serve
     (own_server.data / "pg_hba.conf").write_text(
         "local all fleet trust\nlocal all all scram-sha-256\n"
     )
-    own_server.run("CREATE ROLE ann LOGIN PASSWORD 'right'", "SELECT pg_reload_conf()")
+    own_server.run(
+        "CREATE ROLE ann LOGIN PASSWORD 'right'",
+        "REVOKE CREATE ON SCHEMA public FROM public",  # PostgreSQL 14 grants it to everybody
+        "SELECT pg_reload_conf()",
+    )
     socket = f"?host={own_server.folder}"
     wrong = {
         f"postgresql://ann:hush@/postgres{socket}": "does not let this user in",
@@ -268,6 +273,12 @@ async def test_what_another_program_or_a_newer_one_wrote_is_left_alone(own_serve
 async def test_a_database_that_cannot_hold_all_letters_is_refused(own_server: Server) -> None:
     own_server.run("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     assert "LATIN1" in (await refused(own_server.address("old"))).problem
+
+
+async def test_a_store_tells_which_server_keeps_it(store: PostgresStore) -> None:
+    chosen = os.environ.get(postgres.CHOICE, "")
+    version = chosen if chosen.isdecimal() else ""  # or else that of the wheel, or of a folder
+    assert (await store.about()).startswith(f"PostgreSQL {version}")
 
 
 @pytest.mark.parametrize(

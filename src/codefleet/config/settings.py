@@ -40,6 +40,10 @@ class Config(Noun):
     store: str = ""
     """Address of the store; empty means a file in the home."""
 
+    store_direct: str = ""
+    """Address of the PostgreSQL server itself, where `store` leads to a pgbouncer: to hear there
+    what is new."""
+
     durability: Literal["full", "normal"] = "full"
     """What survives a power cut: `full`, all that was acknowledged; `normal`, all but the last
     moments, and writing is several times faster."""
@@ -210,7 +214,7 @@ DEFAULT = Config()
 FLEET_WIDE = frozenset(
     {
         *("store", "durability", "host", "agents", "lease_s", "radar_s", "memory_reserve_mb"),
-        *("most_agents_per_machine",),
+        *("most_agents_per_machine", "store_direct"),
         *("keep_runs_days", "repos", "day_budget_usd", "day_budget_tokens", "prices"),
         *("idle_s", "allowed_repos"),
     }

@@ -29,7 +29,8 @@ def show_(as_json: bool) -> None:
     root = repo_here()
     found = load(home(), repo=root, repo_name=_name_of(root), env=os.environ)
     values = found.plain()
-    values["store"] = without_password(found.store)
+    for key in ("store", "store_direct"):
+        values[key] = without_password(values[key])
     if as_json:
         show.data({key: {"value": values[key], "source": found.source(key)} for key in KEYS})
         return

@@ -1,7 +1,7 @@
 """How a waiting reader learns that somebody wrote: the server calls (LISTEN, NOTIFY).
 
 A look at the last seq now and then is the safety net, for the time in which the connection is away
-and for a pgbouncer in between, which hands no calls on.
+and for a pool in between, which hands no calls on.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import contextlib
 
 import psycopg
 
-from codefleet.store.postgres.connections import Connection, Connections
+from codefleet.store.postgres.connections import Connection, Connections, is_direct
 from codefleet.store.postgres.transaction import STATEMENTS
 
 LOOK_S = 0.5
@@ -20,6 +20,7 @@ class Bell:
     """Rung after each commit of this store, and by the server after those of others."""
 
     def __init__(self, connections: Connections) -> None:
+        """These should lead to the server itself."""
         self._connections = connections
         self._rings = 0
         self._rung = asyncio.Event()
@@ -57,6 +58,8 @@ class Bell:
             with contextlib.suppress(psycopg.Error):
                 connection = await self._connections.made()
                 try:
+                    if not await is_direct(connection):
+                        return
                     await self._hear(connection)
                 finally:
                     await connection.close()

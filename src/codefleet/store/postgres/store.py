@@ -25,7 +25,7 @@ class PostgresStore(Readings):
     """The fleet's nouns in one PostgreSQL database. Fulfils `codefleet.ports.Store`.
 
     It is brought up to date at the first use, or by `open`. Time is the server's; a test may give
-    another clock.
+    another clock. Where the address leads to a pool, news are heard by the server's `direct` one.
     """
 
     def __init__(
@@ -35,21 +35,22 @@ class PostgresStore(Readings):
         clock: Clock | None = None,
         durability: str = "full",
         create: bool = True,
+        direct: str = "",
     ) -> None:
         self._clock = clock
         self._create = create
         self._connections = Connections(address)
-        self._bell = Bell(self._connections)
+        self._bell = Bell(Connections(direct) if direct else self._connections)
         self._commits = Commits(self._connections, self._bell.ring, is_quick=durability == "normal")
         self._is_ready = False
         self._opening = asyncio.Lock()
 
     @classmethod
     async def open(
-        cls, address: str, *, durability: str = "full", create: bool = True
+        cls, address: str, *, durability: str = "full", create: bool = True, direct: str = ""
     ) -> "PostgresStore":
         """Open the store in this database, made and brought up to date if need be."""
-        store = cls(address, durability=durability, create=create)
+        store = cls(address, durability=durability, create=create, direct=direct)
         try:
             await store._ready()
         except BaseException:

@@ -1,0 +1,140 @@
+"""A real pgbouncer that pools by transaction, in front of the tests' own PostgreSQL server.
+
+It is the one on this machine, or else Debian's, which apt brings into the cache of test programs
+with the libraries it lacks: nothing is installed in the system, and nobody needs to be root.
+"""
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import psycopg
+
+from tests import postgres
+from tests.programs import install
+from tests.programs.install import NotInstallable
+
+WITHIN_S = 30
+SETTINGS = """\
+[databases]
+* = host={server} user=fleet
+[pgbouncer]
+listen_addr =
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+server_idle_timeout = 2
+max_client_conn = 500
+logfile = {folder}/log
+"""
+"""So few connections that every client soon gets those of others."""
+
+
+@cache
+def missing() -> str | None:
+    """Why no pgbouncer can be had here, if so."""
+    try:
+        _program()
+    except NotInstallable as why:
+        return f"no pgbouncer: {why}"
+    return postgres.missing()
+
+
+def fresh() -> str:
+    """The address of a database with nothing in it, through the pool."""
+    name = f"pooled_{uuid4().hex}"
+    postgres.shared().run(f"CREATE DATABASE {name}")
+    return _address(name, _started())
+
+
+def direct(address: str) -> str:
+    """The address of the same database without the pool."""
+    return postgres.shared().address(address.partition("@/")[2].partition("?")[0])
+
+
+def _address(database: str, folder: Path) -> str:
+    return f"postgresql://fleet@/{database}?host={folder}&port=6432"
+
+
+class _Program(NamedTuple):
+    path: Path
+    libraries: str
+
+
+@cache
+def _started() -> Path:
+    """Start a pgbouncer of this process's own; the folder of its socket."""
+    program = _program()
+    folder = Path(tempfile.mkdtemp(prefix="fleet-pool-"))
+    postgres.give_to_the_user(folder)
+    settings = folder / "pgbouncer.ini"
+    settings.write_text(SETTINGS.format(server=postgres.shared().folder, folder=folder))
+    env = {**os.environ, "LD_LIBRARY_PATH": program.libraries}
+    argv = [program.path, "--quiet", settings]
+    running = subprocess.Popen(argv, user=postgres.user(), cwd="/", env=env)
+    atexit.register(_end, running, folder, os.getpid())
+    _wait_for(_address("postgres", folder))
+    return folder
+
+
+def _wait_for(address: str) -> None:
+    until = time.monotonic() + WITHIN_S
+    while True:
+        try:
+            return psycopg.connect(address).close()
+        except psycopg.OperationalError:
+            if time.monotonic() > until:
+                raise
+
+
+def _end(running: "subprocess.Popen[bytes]", folder: Path, maker: int) -> None:
+    if os.getpid() == maker:
+        running.kill()
+        running.wait(WITHIN_S)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _program() -> _Program:
+    if found := shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
+        return _Program(Path(found), os.environ.get("LD_LIBRARY_PATH", ""))
+    root = postgres.within_reach(_unpacked(), "pgbouncer")
+    libraries = {str(file.parent) for file in root.glob("usr/lib/**/*.so*")}
+    return _Program(root / "usr" / "sbin" / "pgbouncer", ":".join(libraries))
+
+
+def _unpacked() -> Path:
+    folder = install.cache() / "pgbouncer"
+    with install.alone(install.cache() / "pgbouncer.lock"):
+        if not folder.is_dir():
+            with install.drafted(folder) as draft:
+                _fetch(draft)
+    return folder / "root"
+
+
+def _fetch(draft: Path) -> None:
+    """Unpack the package and those it needs that the system lacks, without the system knowing."""
+    for part in ("lists", "archives"):
+        (draft / part / "partial").mkdir(parents=True)
+    options = {
+        "Dir::State::Lists": draft / "lists",
+        "Dir::Cache": draft,
+        "Debug::NoLocking": 1,  # the locks are the system's, and so is what they guard
+        "APT::Sandbox::User": "root",
+    }
+    apt = ["apt-get", "-qq", *(f"--option={name}={value}" for name, value in options.items())]
+    install.call(*apt, "update", at=draft)
+    wanted = ("--assume-yes", "--no-install-recommends", "--download-only", "install", "pgbouncer")
+    install.call(*apt, *wanted, at=draft)
+    for package in (draft / "archives").glob("*.deb"):
+        install.call("dpkg-deb", "--extract", str(package), "root", at=draft)
+    for part in ("lists", "archives"):
+        shutil.rmtree(draft / part)
