@@ -78,7 +78,7 @@ def _started() -> Path:
     settings = folder / "pgbouncer.ini"
     settings.write_text(SETTINGS.format(server=postgres.shared().folder, folder=folder))
     env = {**os.environ, "LD_LIBRARY_PATH": program.libraries}
-    argv = [program.path, "--quiet", settings]
+    argv = [str(program.path), "--quiet", str(settings)]
     running = subprocess.Popen(argv, user=postgres.user(), cwd="/", env=env)
     atexit.register(_end, running, folder, os.getpid())
     _wait_for(_address("postgres", folder))

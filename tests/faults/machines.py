@@ -26,14 +26,14 @@ durability = "normal"
 class Machine:
     """One machine of a fleet. All its processes know it by their $HOME, and die with it."""
 
-    def __init__(self, root: Path, name: str, options: str, database: Wire, remote: Wire) -> None:
+    def __init__(self, root: Path, name: str, store: str, remote: Wire, **variables: str) -> None:
         self.root, self.name = root / name, name
-        self.database, self.remote = database, remote
+        self.store, self.remote = store, remote
         self.home = self.root / ".fleet"
         self.home.mkdir(parents=True)
         (self.home / "fleet.toml").write_text(SETTINGS)
         self._runner: subprocess.Popen[bytes] | None = None
-        self.store = f"postgresql://fleet@127.0.0.1:{database.port}/postgres?{options}"
+        self._variables = variables
 
     @property
     def url(self) -> str:
@@ -53,6 +53,7 @@ class Machine:
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": f"url.{self.url}.insteadOf",
             "GIT_CONFIG_VALUE_0": "git://shop.example/shop.git",
+            **self._variables,
         }
 
     def fleet(self, *words: str, at: Path | None = None) -> str:

@@ -19,7 +19,7 @@ from codefleet.wiring import open_fleet
 from tests import postgres
 from tests.faults.conftest import landed_tasks, until
 from tests.faults.machines import LEASE_S, Machine
-from tests.faults.wires import to_git, to_postgres, wire
+from tests.faults.wires import Wire, to_git, to_postgres, wire
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
 
@@ -32,10 +32,19 @@ AHEAD = 10
 """How many more tasks must be completed before the next thing breaks, or is mended."""
 
 
+class Breakable(Machine):
+    """A machine that reaches the database, too, by a wire of its own."""
+
+    def __init__(self, root: Path, name: str, options: str, database: Wire, remote: Wire) -> None:
+        store = f"postgresql://fleet@127.0.0.1:{database.port}/postgres?{options}"
+        super().__init__(root, name, store, remote)
+        self.database = database
+
+
 class Site(NamedTuple):
     """What the machines share, and a view of the fleet that nothing cuts off."""
 
-    machines: Sequence[Machine]
+    machines: Sequence[Breakable]
     server: postgres.Server
     remote: SampleRepo
     fleet: Fleet
@@ -94,7 +103,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
             git = wire(to_git(remote.path.parent))
             wires = [await stack.enter_async_context(each) for each in (database, git)]
             options = address.partition("&")[2]
-            machine = Machine(tmp_path, name, options, *wires)
+            machine = Breakable(tmp_path, name, options, *wires)
             stack.callback(machine.kill)
             machines.append(machine)
         home = tmp_path / "judge"
@@ -122,13 +131,13 @@ async def backlog(fleet: Fleet) -> None:
     await fleet.add(drafts)
 
 
-async def killed(site: Site, machine: Machine) -> None:
+async def killed(site: Site, machine: Breakable) -> None:
     machine.kill()
     await site.ahead()
     machine.start()
 
 
-async def frozen(site: Site, machine: Machine) -> None:
+async def frozen(site: Site, machine: Breakable) -> None:
     """A machine that is at work: one that has nothing in hand has nothing to write late."""
     held: list[Run] = []
     while not held and await site.completed() < TASKS:
@@ -145,28 +154,28 @@ async def _busy_or_done(site: Site, machine: Machine) -> bool:
     return bool(await site.live_on(machine)) or await site.completed() == TASKS
 
 
-async def cut_off_from_the_database(site: Site, machine: Machine) -> None:
+async def cut_off_from_the_database(site: Site, machine: Breakable) -> None:
     machine.database.cut()
     await site.silent(machine)
     machine.database.mend()
 
 
-async def cut_off_from_the_remote(site: Site, machine: Machine) -> None:
+async def cut_off_from_the_remote(site: Site, machine: Breakable) -> None:
     machine.remote.cut()
     await site.ahead()
     machine.remote.mend()
 
 
-async def database_restarted(site: Site, machine: Machine) -> None:
+async def database_restarted(site: Site, machine: Breakable) -> None:
     await asyncio.to_thread(site.server.restart)
 
 
-async def database_killed(site: Site, machine: Machine) -> None:
+async def database_killed(site: Site, machine: Breakable) -> None:
     await asyncio.to_thread(site.server.kill)
     await asyncio.to_thread(site.server.start)
 
 
-Fault = Callable[[Site, Machine], Awaitable[None]]
+Fault = Callable[[Site, Breakable], Awaitable[None]]
 FAULTS: Sequence[Fault] = (
     killed,
     frozen,

@@ -223,10 +223,10 @@ async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> 
 
 
 def test_no_part_of_a_runner_goes_by_the_clock_of_its_machine() -> None:
-    """Leases, rests and times are the store's; `tests/store` proves that PostgreSQL's own count."""
+    """Leases, rests and times are the store's; `tests/faults/test_wrong_clock.py` shows it."""
     source = Path(codefleet.__file__).parent
     files = [
-        file for part in ("runner", "fleet", "domain") for file in (source / part).glob("*.py")
+        file for part in ("runner", "fleet", "domain") for file in (source / part).rglob("*.py")
     ]
     asks = re.compile(r"datetime\.now\(|utcnow\(|time\.time\(")
     assert [file.name for file in files if asks.search(file.read_text(encoding="utf-8"))] == []

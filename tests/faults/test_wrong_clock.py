@@ -1,0 +1,144 @@
+"""One of two machines has a clock that is an hour wrong, and that changes nothing.
+
+Every process of that machine, agents and git too, gets the wrong time from the C library itself.
+The database goes by the clock of its own machine. With SQLite all is on one machine, which has one
+clock.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby, pairwise
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+from codefleet.domain.model import Draft, Event, Run, Task
+from codefleet.ports import TaskQuery
+from tests import postgres
+from tests.faults.machines import LEASE_S
+from tests.faults.pair import Pair, pair
+from tests.gitrepo import SampleRepo
+from tests.script import script
+from tests.store.conftest import needs_postgres, postgres_server, skip_or_fail
+
+pytestmark = [needs_postgres, pytest.mark.slow, pytest.mark.timeout(300)]
+__all__ = ["postgres_server"]
+
+BOUND_S = 180.0
+REST_S = 2.0
+LATER_S = 8.0
+SOON = timedelta(minutes=10)
+"""Far more than anything here takes, and far less than the clock is wrong."""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """What makes the clock wrong; where it cannot be built, skip on a laptop and fail in CI."""
+    skip_or_fail(None if shutil.which("cc") else "a wrong clock needs a C compiler")
+    source, built = Path(__file__).with_name("wrong_clock.c"), tmp_path / "wrong_clock.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", built, source], check=True)
+    return built
+
+
+@pytest.fixture(params=[3600, -3600], ids=["ahead", "behind"])
+async def machines(
+    request: pytest.FixtureRequest, tmp_path: Path, library: Path
+) -> AsyncIterator[Pair]:
+    wrong = {"LD_PRELOAD": str(library), "WRONG_BY_S": str(request.param)}
+    known = {"FLEET_REST_S": str(REST_S), "FLEET_ENVIRONMENT": ",".join(wrong)}
+    async with pair(tmp_path, postgres.shared().fresh(), wrong, known) as made:
+        yield made
+
+
+async def backlog(pair: Pair) -> list[Draft]:
+    """Work that is short, that outlasts a lease, that fails at first, and that is for later."""
+    later = await pair.fleet.store.now() + timedelta(seconds=LATER_S)
+    plans: dict[str, tuple[int, list[str], dict[str, object]]] = {
+        "short": (8, ["wait 0.3"], {}),
+        "long": (3, [f"wait {1.5 * LEASE_S}"], {"priority": 5}),
+        "fails": (3, ["crash 1", "on attempt 2"], {}),
+        "later": (3, [], {"not_before": later}),
+    }
+    return [
+        Draft.model_validate(
+            {
+                "title": f"{kind} {number}",
+                "prompt": script(*steps, f"write {kind}/{number}.txt done"),
+                "repo": "shop",
+                **fields,
+            }
+        )
+        for kind, (many, steps, fields) in plans.items()
+        for number in range(many)
+    ]
+
+
+async def test_an_hour_of_skew_on_one_runner_changes_nothing(machines: Pair) -> None:
+    begun = await machines.fleet.store.now()
+    await machines.work(await backlog(machines), BOUND_S)
+    await assert_nobody_is_taken_for_dead(machines)
+    await machines.stop()
+    ended = await machines.fleet.store.now()
+    await machines.assert_each_landed_once()
+    assert_a_clock_was_wrong(machines.remote, ended)
+    runs = await machines.fleet.store.runs()
+    assert {run.host for run in runs} == {"ada", "bob"}
+    assert_every_run_is_its_runners_own(runs)
+    assert_starts_go_by_the_clock_of_the_store(await machines.fleet.list(TaskQuery()), runs)
+    assert_in_order(await machines.fleet.store.events(limit=100_000), begun, ended)
+
+
+def assert_a_clock_was_wrong(remote: SampleRepo, ended: datetime) -> None:
+    """Commits bear the time of the machine that made them."""
+    made = [int(word) for word in remote.git("log", "--format=%ct", "main").split()]
+    offs = [abs(ended.timestamp() - moment) for moment in made]
+    assert min(offs) < SOON.total_seconds()
+    assert max(offs) > timedelta(minutes=50).total_seconds()
+
+
+async def assert_nobody_is_taken_for_dead(machines: Pair) -> None:
+    """Neither by the machine whose clock is right, nor by the one whose clock is wrong."""
+    for machine in (machines.ada, machines.bob):
+        seats = json.loads(machine.fleet("agents", "--json"))
+        assert sorted(seat["host"] for seat in seats) == ["ada", "ada", "bob", "bob"]
+        assert {seat["state"] for seat in seats} == {"idle"}
+
+
+def assert_every_run_is_its_runners_own(runs: Sequence[Run]) -> None:
+    """No lease was judged to have run out: what failed was meant to, and was tried again once."""
+    assert {run.outcome for run in runs if run.number > 1} == {"submitted"}
+    failed = [run for run in runs if run.outcome != "submitted"]
+    assert {run.reason for run in failed} == {"crashed"}
+    assert len(failed) == 3
+    for run in runs:
+        assert run.ended_at
+        left = run.lease_until - run.ended_at
+        assert timedelta() <= left <= timedelta(seconds=LEASE_S)
+    assert len(runs) == 17 + len(failed)
+
+
+def assert_starts_go_by_the_clock_of_the_store(tasks: Sequence[Task], runs: Sequence[Run]) -> None:
+    by_task = {task.id: sorted(_of(task, runs), key=attrgetter("number")) for task in tasks}
+    for task in tasks:
+        if task.not_before and task.title.startswith("later"):
+            assert timedelta() <= by_task[task.id][0].started_at - task.not_before < SOON
+    for first, *more in by_task.values():
+        for again in more:
+            assert first.ended_at
+            assert timedelta(seconds=REST_S) <= again.started_at - first.ended_at < SOON
+
+
+def assert_in_order(events: Sequence[Event], begun: datetime, ended: datetime) -> None:
+    """What is told of a task is told in the order of its times, all of them right."""
+    assert all(begun <= event.at <= ended for event in events if event.task)
+    told = sorted((event for event in events if event.task), key=attrgetter("task", "seq"))
+    for _, its in groupby(told, key=attrgetter("task")):
+        assert all(before.at <= after.at for before, after in pairwise(its))
+
+
+def _of(task: Task, runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.task == task.id]
