@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,20 +58,18 @@ async def machines(
 async def backlog(pair: Pair) -> list[Draft]:
     """Work that is short, that outlasts a lease, that fails at first, and that is for later."""
     later = await pair.fleet.store.now() + timedelta(seconds=LATER_S)
-    plans: dict[str, tuple[int, list[str], dict[str, object]]] = {
+    plans: dict[str, tuple[int, list[str], dict[str, Any]]] = {
         "short": (8, ["wait 0.3"], {}),
         "long": (3, [f"wait {1.5 * LEASE_S}"], {"priority": 5}),
         "fails": (3, ["crash 1", "on attempt 2"], {}),
         "later": (3, [], {"not_before": later}),
     }
     return [
-        Draft.model_validate(
-            {
-                "title": f"{kind} {number}",
-                "prompt": script(*steps, f"write {kind}/{number}.txt done"),
-                "repo": "shop",
-                **fields,
-            }
+        Draft(
+            title=f"{kind} {number}",
+            prompt=script(*steps, f"write {kind}/{number}.txt done"),
+            repo="shop",
+            **fields,
         )
         for kind, (many, steps, fields) in plans.items()
         for number in range(many)
