@@ -9,7 +9,6 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import RunnerId, Task
 from codefleet.domain.scheduling import Want
 from codefleet.fleet import Fleet
-from codefleet.runner.bounds import caps
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
 from tests.stories.conftest import FLAGS, Crew
@@ -50,31 +49,24 @@ async def _is(fleet: Fleet, number: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("settings", "room"),
+    "settings",
     [
-        ("", caps.Room(3)),
-        ("most_agents = 2", caps.Room(1)),
-        ("most_agents = 1", caps.Room(0)),
-        ("most_agents_per_machine = 1", caps.Room(0)),
-        ("[repos.shop]\nmost_agents = 1", caps.Room(1, {"shop"})),
-        ("[repos.shop]\nmost_agents = 2", caps.Room(1)),
-        ("[coders.scripted]\nmost_agents = 1", caps.Room(1, coders={"scripted"})),
+        "most_agents = 2",
+        "most_agents_per_machine = 2",
+        "[repos.shop]\nmost_agents = 2",
+        "[coders.scripted]\nmost_agents = 2",
     ],
 )
-async def test_a_cap_that_is_reached_leaves_no_room(
-    settings: str, room: caps.Room, fleet: Fleet, home: Path, add: Add
+async def test_a_cap_in_the_settings_bounds_what_is_claimed(
+    settings: str, fleet: Fleet, home: Path, add: Add
 ) -> None:
     (home / "fleet.toml").write_text(settings)
-    await add("Paint", "wait 60")
+    for name in "abc":
+        await add(name, "wait 60")
     await Desk(fleet, FLAGS).refresh()
-    (claim,) = await fleet.claim([Seat("agent-1", RunnerId("r-1"), fleet.host, "scripted")], Want())
-    found = await caps.room(fleet, 3)
-    assert (found.seats, set(found.repos), set(found.coders)) == (
-        room.seats,
-        set(room.repos),
-        set(room.coders),
-    )
-    assert claim.run.is_live
+    seats = [Seat(f"agent-{n}", RunnerId("r-1"), fleet.host, "scripted") for n in range(3)]
+    assert len(await fleet.claim(seats, Want())) == 2
+    assert not await fleet.claim(seats, Want())
 
 
 async def test_no_more_agents_of_a_coder_work_at_once_than_its_cap(

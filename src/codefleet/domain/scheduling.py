@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from codefleet.domain import scope
+from codefleet.domain.caps import Caps
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.views import Agent
 from codefleet.domain.words import State
@@ -23,6 +24,7 @@ class Want(NamedTuple):
     labels: tuple[str, ...] = ()
     task: TaskId | None = None
     resting: tuple[tuple[str, str], ...] = ()
+    caps: Caps | None = None
 
 
 class Why(StrEnum):

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from codefleet.ports import TaskQuery
 from codefleet.runner import departed
 from codefleet.runner.agents.permission import deny_unanswered
 from codefleet.runner.attempt import Attempt
-from codefleet.runner.bounds import caps, limits, rests
+from codefleet.runner.bounds import limits, rests
 from codefleet.runner.bounds.admission import Admission
 from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
@@ -145,10 +145,8 @@ class Loop:
         assert self.me
         await self.fleet.warn_of_the_day()
         free = [name for name in self.me.seats if name not in self._attempts][: self._room()]
-        admitted = await self._admitted(len(free))
-        room = await caps.room(self.fleet, admitted)
-        free = free[: room.seats]
-        repos = await self._open_repos(room.repos)
+        free = free[: await self._admitted(len(free))]
+        repos = await self._open_repos()
         if free and repos is not None and not self._stopping:
             seats = [Seat(name, self.me.id, self.host, self.default) for name in free]
             resting = await self.fleet.rests()
@@ -156,25 +154,19 @@ class Loop:
             want = Want(
                 coders=(self.coder,) if self.coder else (),
                 repos=repos,
-                resting=(
-                    *await rests.skipped(self.desk, self.default, resting),
-                    *await rests.full(self.desk, self.default, room.coders),
-                ),
+                resting=await rests.skipped(self.desk, self.default, resting),
             )
-            claims = await self.fleet.claim(seats, want)
-            for claim in claims:
+            for claim in await self.fleet.claim(seats, want):
                 await self._drive(claim.task, claim.run)
-            if claims and room.seats < admitted:
-                self._waiting.wake()  # under caps one at a time
 
-    async def _open_repos(self, full: Collection[str]) -> tuple[str, ...] | None:
-        """The repos in reach to which the day's budgets and the caps leave something.
+    async def _open_repos(self) -> tuple[str, ...] | None:
+        """The repos in reach to which the day's budgets leave something.
 
         Empty means all, None means none.
         """
         repos = await self.fleet.repos()
         self.desk.roads.make_mirrors(repos, self._waiting.wake)
-        closed = {*full, *await self.fleet.spent_up(), *await self.desk.out_of_reach()}
+        closed = {*await self.fleet.spent_up(), *await self.desk.out_of_reach()}
         if not closed:
             return ()
         return tuple(repo.name for repo in repos if repo.name not in closed) or None

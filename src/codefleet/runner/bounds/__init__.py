@@ -1,1 +1,1 @@
-"""What bounds the work: money, memory, accounts at rest, caps."""
+"""What bounds the work: money, memory, accounts at rest."""

@@ -1,6 +1,6 @@
 """What a runner makes of accounts that rest: what it may not claim, and when to look again."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -28,13 +28,6 @@ async def skipped(desk: Desk, default: str, rests: Sequence[Rest]) -> Pairs:
         if settings := _settings(desk, repo):
             found += [(repo.name, coder) for coder in _coders(settings, default, rests)]
     return tuple(found)
-
-
-async def full(desk: Desk, default: str, coders: Collection[str]) -> Pairs:
-    """The same for coders of which as many are at work as there may be."""
-    names = [*coders, *([""] if default in coders else [])]
-    repos = await desk.fleet.repos() if names else ()
-    return tuple((repo.name, name) for repo in repos for name in names)
 
 
 async def fail_over(desk: Desk, default: str, rests: Sequence[Rest]) -> None:

@@ -1,7 +1,7 @@
 """Claiming: which tasks go to which seats, decided and stored inside one transaction.
 
 Candidates are locked as they are read, and passed by where another holds them: nobody waits, and
-no task is given twice. Only those who would start tasks with scopes take turns.
+no task is given twice. Only those who would start tasks with scopes, or under caps, take turns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from codefleet.domain import lifecycle, scheduling
+from codefleet.domain.caps import NO_CAPS, AtWork, Room
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Run, Task, TaskId
 from codefleet.domain.scheduling import Want
@@ -36,7 +37,12 @@ class Asked(NamedTuple):
     now: datetime | None
 
     def goes_with(self, other: "Asked") -> bool:
-        """Do both ask for the same, for different seats? Then one reading serves both."""
+        """Do both ask for the same, for different seats? Then one reading serves both.
+
+        Under caps each counts for itself.
+        """
+        if self.want.caps:
+            return False
         apart = {seat.agent for seat in self.seats}.isdisjoint(seat.agent for seat in other.seats)
         return apart and (self.want, self.lease) == (other.want, other.lease)
 
@@ -59,13 +65,25 @@ async def claim(tx: Transaction, asked: Sequence[Asked]) -> list[Answer]:
 
 
 async def _claimed(tx: Transaction, asked: Asked) -> tuple[Sequence[Claim], Sequence[Told]]:
-    choice = _Choice(tx, asked.seats, asked.want)
+    room = await _room(tx, asked)
+    if not room.seats:
+        return (), ()
+    choice = _Choice(tx, room, asked.seats, asked.want)
     given = await choice.made(asked.now)
     claims = [
         lifecycle.claim(task, seat, choice.now, asked.lease, choice.lost.get(task.id))
         for task, seat in given
     ]
     return claims, await _stored(tx, claims) if claims else ()
+
+
+async def _room(tx: Transaction, asked: Asked) -> Room:
+    """What the caps leave to the seats, with nobody else about to start where there are some."""
+    if asked.want.caps is None:
+        return Room(NO_CAPS, (), asked.seats)
+    await tx.run("lock_scopes")
+    at_work = await tx.rows("at_work", now=asked.now)
+    return Room(asked.want.caps, [AtWork(*row) for row in at_work], asked.seats)
 
 
 def _answer(asked: Asked, claims: Sequence[Claim], told: Sequence[Told]) -> Answer:
@@ -103,11 +121,12 @@ class _Choice:
 
     now: datetime
 
-    def __init__(self, tx: Transaction, seats: Sequence[Seat], want: Want) -> None:
+    def __init__(self, tx: Transaction, room: Room, seats: Sequence[Seat], want: Want) -> None:
         self.lost: dict[TaskId, Run] = {}
         self._tx = tx
+        self._room = room
         self._free = {seat.agent: seat for seat in seats}
-        self._seats = len(self._free)
+        self._seats = min(room.seats, len(self._free))
         self._chosen: list[Task] = []
         self._assigned: dict[str, Seat] = {}
         self._busy: list[Task] | None = None
@@ -119,9 +138,13 @@ class _Choice:
             "labels": list(want.labels),
             "resting": [" ".join(pair) for pair in want.resting],
             "task": want.task,
+            "coder": room.coder,
+            "full_repos": room.full_repos,
+            "full_coders": room.full_coders,
         }
         self._filters = [name for value, name in _FILTERS.items() if self._values[value]]
         self._filters += ["for_task"] if want.task else []
+        self._filters += ["unless_full"] if room.full_repos or room.full_coders else []
         self._ready = _Head("ready_one" if want.task else "ready", "hold_task")
 
     async def made(self, now: datetime | None) -> list[tuple[Task, Seat]]:
@@ -164,6 +187,7 @@ class _Choice:
         free = self._still_free(candidates)
         for task in scheduling.decide(free, busy_now, seats=left, now=self.now):
             self._chosen.append(task)
+            self._room.take(task)
             if task.assignee:
                 self._assigned[task.id] = self._free.pop(task.assignee)
 
@@ -171,6 +195,8 @@ class _Choice:
         for task, lost in candidates:
             if task.assignee and task.assignee not in self._free:
                 continue  # its seat has just been given another task
+            if not self._room.has_place(task):
+                continue
             if lost:
                 self.lost[task.id] = Run.from_json(lost)
             yield task

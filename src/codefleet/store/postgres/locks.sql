@@ -12,7 +12,8 @@ SELECT EXISTS (
 );
 
 -- name: lock_scopes
--- Of two that would start tasks with scopes, the second looks when the first has committed.
+-- Of two that would start tasks with scopes, or under caps, the second looks when the first has
+-- committed.
 SELECT name FROM locks WHERE name = 'scopes' FOR UPDATE;
 
 -- name: lock_needs

@@ -306,6 +306,11 @@ AND task.labels @> %(labels)s::text[]
 -- A task whose coder rests in its repo waits; one that names no coder stands for the default.
 AND task.repo || ' ' || coalesce(task.coder, '') <> ALL (%(resting)s)
 
+-- name: unless_full
+-- Where as many agents are at work as there may be, nobody starts.
+AND task.repo <> ALL (%(full_repos)s)
+AND coalesce(task.coder, %(coder)s) <> ALL (%(full_coders)s)
+
 -- name: for_task
 -- A claim of one task by its id.
 AND task.id = %(task)s
@@ -317,6 +322,12 @@ SELECT task.body FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state IN ('running', 'review') AND task.scoped
     AND (run.lease_until > %(now)s OR (task.state = 'review' AND task.approved));
+
+-- name: at_work
+-- What counts towards caps. A run whose lease ran out waits to be claimed itself.
+SELECT task.repo, run.body::json ->> 'host', run.body::json ->> 'coder'
+FROM runs AS run JOIN tasks AS task ON task.id = run.task
+WHERE run.outcome IS NULL AND run.lease_until > moment(%(now)s);
 
 -- name: next_start
 -- The moments at which time alone changes what may be claimed: a rest or a lease ends.

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from codefleet.domain import lifecycle, scheduling
+from codefleet.domain.caps import NO_CAPS, AtWork, Room
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Run, Task, TaskId
 from codefleet.domain.noun import instant
@@ -29,11 +30,22 @@ def claim(
     """Give the most urgent tasks that may start to these seats."""
     if not seats:
         return ()
-    choice = _Choice(database, seats, want, now)
+    room = _room(database, seats, want, now)
+    if not room.seats:
+        return ()
+    choice = _Choice(database, room, seats, want, now)
     return [
         _stored(database, lifecycle.claim(task, seat, now, lease, choice.lost.get(task.id)))
         for task, seat in choice.made()
     ]
+
+
+def _room(database: Database, seats: Sequence[Seat], want: Want, now: datetime) -> Room:
+    """What the caps leave to the seats."""
+    if want.caps is None:
+        return Room(NO_CAPS, (), seats)
+    at_work = database.run("at_work", {"now": instant(now)})
+    return Room(want.caps, [AtWork(*row) for row in at_work], seats)
 
 
 @lru_cache(maxsize=256)
@@ -52,6 +64,8 @@ def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[tuple[str, ...
     if want.task:
         filters.append("for_task")
         heads = ["expired", "ready_one"]
+    if want.caps:
+        filters.append("unless_full")
     statements = [(head, *filters, "most_urgent_first") for head in heads]
     return statements, {**asked, "task": want.task, "limit": -1}
 
@@ -60,23 +74,29 @@ class _Choice:
     """Tasks for seats: candidates are read one by one, only as far as seats are left."""
 
     def __init__(
-        self, database: Database, seats: Sequence[Seat], want: Want, now: datetime
+        self, database: Database, room: Room, seats: Sequence[Seat], want: Want, now: datetime
     ) -> None:
         self.lost: dict[TaskId, Run] = {}
         self._database = database
+        self._room = room
         self._free = {seat.agent: seat for seat in seats}
         self._now = now
         self._statements, values = _asked(tuple(self._free), want)
         self._values = {**values, "now": instant(now)}
+        if want.caps:
+            self._values["coder"] = room.coder
+            self._values["full_repos"] = rows.listed(room.full_repos)
+            self._values["full_coders"] = rows.listed(room.full_coders)
 
     def made(self) -> list[tuple[Task, Seat]]:
         """Assigned tasks take their seats while choosing; the rest share what is left."""
         chosen: list[Task] = []
         assigned: dict[str, Seat] = {}
-        seats = len(self._free)
+        seats = min(self._room.seats, len(self._free))
         with closing(self._candidates()) as candidates:
             for task in scheduling.decide(candidates, self._busy(), seats=seats, now=self._now):
                 chosen.append(task)
+                self._room.take(task)
                 if task.assignee:
                     assigned[task.id] = self._free.pop(task.assignee)
                 if len(chosen) == seats:
@@ -98,6 +118,8 @@ class _Choice:
                     task = rows.task(body)
                     if task.assignee and task.assignee not in self._free:
                         continue  # its seat has just been given another task
+                    if not self._room.has_place(task):
+                        continue
                     if lost:
                         self.lost[task.id] = Run.from_json(lost)
                     yield task

@@ -223,6 +223,11 @@ AND NOT EXISTS (
 -- A task whose coder rests in its repo waits; one that names no coder stands for the default.
 AND task.repo || ' ' || coalesce(task.coder, '') NOT IN (SELECT value FROM json_each(:resting))
 
+-- name: unless_full
+-- Where as many agents are at work as there may be, nobody starts.
+AND task.repo NOT IN (SELECT value FROM json_each(:full_repos))
+AND coalesce(task.coder, :coder) NOT IN (SELECT value FROM json_each(:full_coders))
+
 -- name: for_task
 -- A claim of one task by its id.
 AND task.id = :task
@@ -234,6 +239,12 @@ SELECT task.body FROM tasks AS task INDEXED BY tasks_by_state
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state IN ('running', 'review') AND task.scoped
     AND (run.lease_until > :now OR (task.state = 'review' AND task.approved));
+
+-- name: at_work
+-- What counts towards caps. A run whose lease ran out waits to be claimed itself.
+SELECT task.repo, json_extract(run.body, '$.host'), json_extract(run.body, '$.coder')
+FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
+WHERE run.outcome IS NULL AND run.lease_until > :now;
 
 -- name: next_start
 -- The moments at which time alone changes what may be claimed: a rest or a lease ends.

@@ -1,0 +1,72 @@
+"""Caps on agents at work: in the whole fleet, on one machine, in one repo, of one coder.
+
+A store judges them inside the claim, so that they hold however many claim at the same moment.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Task
+
+
+class Caps(NamedTuple):
+    """The most agents at work; what is not named here is not capped."""
+
+    fleet: int | None = None
+    machine: int | None = None
+    repos: tuple[tuple[str, int], ...] = ()
+    coders: tuple[tuple[str, int], ...] = ()
+
+
+NO_CAPS = Caps()
+
+
+class AtWork(NamedTuple):
+    """Where an agent is at work: one whose lease ran out waits to be claimed and does not count."""
+
+    repo: str
+    host: str
+    coder: str
+
+
+class Room:
+    """The places that caps leave to the seats of one runner; whoever starts takes one."""
+
+    def __init__(self, caps: Caps, at_work: Sequence[AtWork], seats: Sequence[Seat]) -> None:
+        self.seats = _places(caps, at_work, seats)
+        self.coder = seats[0].coder
+        self._repos = _left(caps.repos, [run.repo for run in at_work])
+        self._coders = _left(caps.coders, [run.coder for run in at_work])
+
+    @property
+    def full_repos(self) -> list[str]:
+        return [name for name, left in self._repos.items() if left <= 0]
+
+    @property
+    def full_coders(self) -> list[str]:
+        return [name for name, left in self._coders.items() if left <= 0]
+
+    def has_place(self, task: Task) -> bool:
+        coder = task.coder or self.coder
+        return self._repos.get(task.repo, 1) > 0 and self._coders.get(coder, 1) > 0
+
+    def take(self, task: Task) -> None:
+        """An agent starts with this task."""
+        for left, name in ((self._repos, task.repo), (self._coders, task.coder or self.coder)):
+            if name in left:
+                left[name] -= 1
+
+
+def _places(caps: Caps, at_work: Sequence[AtWork], seats: Sequence[Seat]) -> int:
+    """How many of the seats may be filled, in the whole fleet and on their machine."""
+    places = len(seats)
+    if caps.fleet is not None:
+        places = min(places, caps.fleet - len(at_work))
+    if caps.machine is not None:
+        places = min(places, caps.machine - sum(run.host == seats[0].host for run in at_work))
+    return max(0, places)
+
+
+def _left(caps: Sequence[tuple[str, int]], taken: Sequence[str]) -> dict[str, int]:
+    return {name: cap - taken.count(name) for name, cap in caps}
