@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.domain.model import Draft
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
@@ -26,14 +25,13 @@ class Pair(NamedTuple):
     remote: SampleRepo
     fleet: Fleet
 
-    async def work(self, drafts: list[Draft], within_s: float) -> None:
-        """Both machines do these tasks, and go on until they are stopped."""
-        await self.fleet.add(drafts)
+    async def work(self, within_s: float) -> None:
+        """Both machines do all there is to do, and go on until they are stopped."""
         for machine in (self.ada, self.bob):
             machine.start("2")
 
         async def all_done() -> bool:
-            return await self.fleet.store.counts() == {State.COMPLETED: len(drafts)}
+            return set(await self.fleet.store.counts()) == {State.COMPLETED}
 
         try:
             await until(all_done, within_s)

@@ -39,7 +39,8 @@ async def test_two_machines_share_a_backlog_through_a_pool(tmp_path: Path) -> No
     store = pgbouncer.fresh()
     hears = {"FLEET_STORE_DIRECT": pgbouncer.direct(store)}
     async with pair(tmp_path, store, for_bob=hears, for_both={}) as machines:
-        await machines.work(backlog(), BOUND_S)
+        await machines.fleet.add(backlog())
+        await machines.work(BOUND_S)
         await machines.stop()
         await machines.assert_each_landed_once()
         runs = await machines.fleet.store.runs()

@@ -5,6 +5,7 @@ The database goes by the clock of its own machine. With SQLite all is on one mac
 clock.
 """
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -17,8 +18,7 @@ from typing import Any
 
 import pytest
 
-from codefleet.domain.model import Draft, Event, Run, Task
-from codefleet.ports import TaskQuery
+from codefleet.domain.model import Draft, Event, Run, Task, TaskId
 from tests import postgres
 from tests.faults.machines import LEASE_S
 from tests.faults.pair import Pair, pair
@@ -55,9 +55,8 @@ async def machines(
         yield made
 
 
-async def backlog(pair: Pair) -> list[Draft]:
+def backlog(later: datetime) -> list[Draft]:
     """Work that is short, that outlasts a lease, that fails at first, and that is for later."""
-    later = await pair.fleet.store.now() + timedelta(seconds=LATER_S)
     plans: dict[str, tuple[int, list[str], dict[str, Any]]] = {
         "short": (8, ["wait 0.3"], {}),
         "long": (3, [f"wait {1.5 * LEASE_S}"], {"priority": 5}),
@@ -78,7 +77,9 @@ async def backlog(pair: Pair) -> list[Draft]:
 
 async def test_an_hour_of_skew_on_one_runner_changes_nothing(machines: Pair) -> None:
     begun = await machines.fleet.store.now()
-    await machines.work(await backlog(machines), BOUND_S)
+    later = begun + timedelta(seconds=LATER_S)
+    tasks = [*await machines.fleet.add(backlog(later)), await typed_by_bob(machines)]
+    await machines.work(BOUND_S)
     await assert_nobody_is_taken_for_dead(machines)
     await machines.stop()
     ended = await machines.fleet.store.now()
@@ -87,8 +88,16 @@ async def test_an_hour_of_skew_on_one_runner_changes_nothing(machines: Pair) -> 
     runs = await machines.fleet.store.runs()
     assert {run.host for run in runs} == {"ada", "bob"}
     assert_every_run_is_its_runners_own(runs)
-    assert_starts_go_by_the_clock_of_the_store(await machines.fleet.list(TaskQuery()), runs)
+    assert_starts_go_by_the_clock_of_the_store(tasks, runs)
     assert_in_order(await machines.fleet.store.events(limit=100_000), begun, ended)
+
+
+async def typed_by_bob(machines: Pair) -> Task:
+    """A human at the machine whose clock is wrong says how much later, not when."""
+    words = ["add", "later, typed", "--repo=shop", f"--not-before=+{LATER_S}s", "--quiet"]
+    prompt = script("write later/typed.txt done")
+    made = await asyncio.to_thread(machines.bob.fleet, *words, f"--description={prompt}")
+    return await machines.fleet.get(TaskId(made.strip()))
 
 
 def assert_a_clock_was_wrong(remote: SampleRepo, ended: datetime) -> None:
@@ -117,15 +126,15 @@ def assert_every_run_is_its_runners_own(runs: Sequence[Run]) -> None:
         assert run.ended_at
         left = run.lease_until - run.ended_at
         assert timedelta() <= left <= timedelta(seconds=LEASE_S)
-    assert len(runs) == 17 + len(failed)
+    assert len(runs) == 18 + len(failed)
 
 
 def assert_starts_go_by_the_clock_of_the_store(tasks: Sequence[Task], runs: Sequence[Run]) -> None:
-    by_task = {task.id: sorted(_of(task, runs), key=attrgetter("number")) for task in tasks}
+    assert sum(task.not_before is not None for task in tasks) == 4
     for task in tasks:
-        if task.not_before and task.title.startswith("later"):
-            assert timedelta() <= by_task[task.id][0].started_at - task.not_before < SOON
-    for first, *more in by_task.values():
+        first, *more = sorted(_of(task, runs), key=attrgetter("number"))
+        if task.not_before:
+            assert timedelta() <= first.started_at - task.not_before < SOON
         for again in more:
             assert first.ended_at
             assert timedelta(seconds=REST_S) <= again.started_at - first.ended_at < SOON

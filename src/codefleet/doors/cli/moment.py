@@ -1,9 +1,10 @@
 """Moments as people type them: a date and time, or a span from now."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from codefleet.domain.errors import Invalid
+from codefleet.doors.cli.call import call
 
 UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 SPAN = re.compile(r"\+?\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
@@ -13,7 +14,8 @@ def moment(text: str) -> datetime:
     """`2026-11-16 09:00` by the clock on the wall, an ISO time with its zone, or `+2h`."""
     try:
         if text.strip().startswith("+"):
-            return datetime.now(UTC) + span(text)
+            ahead = span(text)
+            return call(lambda fleet: fleet.store.now()) + ahead  # by the clock that will judge it
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError):
         raise Invalid(
