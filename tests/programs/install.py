@@ -122,7 +122,7 @@ def drafted(folder: Path) -> Iterator[Path]:
 def call(*argv: str, at: Path) -> None:
     """Call a program that installs something; that it cannot is said in its words."""
     if not shutil.which(argv[0]):
-        raise NotInstallable(f"{argv[0]} is needed: {' '.join(argv)}")
+        raise NotInstallable(f"{argv[0]} is needed to install {at.stem}")
     try:
         done = subprocess.run(
             argv,
