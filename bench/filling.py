@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 
 import psycopg
 from psycopg import sql
 
-from bench.history import EVENTS_EACH, History, Row, Rows
+from bench.history import EVENTS_EACH, History, OfNoun, Row, Rows
 from bench.store import RealClock
 from codefleet.domain.noun import instant
 from codefleet.store.postgres import rows as postgres_rows
@@ -32,8 +33,7 @@ WHERE table_schema = current_schema() AND table_name = %s AND is_identity = 'NO'
 def into_sqlite(path: Path, many: int) -> History:
     """Fill a new file. Indexes are made afterwards: to sort once is quicker than to keep order."""
     asyncio.run(SqliteStore.open(path, clock=RealClock()).close())
-    of_nouns = Rows(sqlite_rows.of_task, sqlite_rows.of_run, sqlite_rows.of_event, instant)
-    history = History(many, of_nouns)
+    history = History(many, Rows(*_of_nouns(sqlite_rows), instant))
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
@@ -52,11 +52,15 @@ def into_sqlite(path: Path, many: int) -> History:
     return history
 
 
+def _of_nouns(engine: ModuleType) -> tuple[OfNoun, OfNoun, OfNoun, OfNoun]:
+    return engine.of_task, engine.of_text, engine.of_run, engine.of_event
+
+
 def _insert(connection: sqlite3.Connection, table: str, given: Iterator[Row]) -> None:
     known = [
         row[1]
         for row in connection.execute(f"PRAGMA table_xinfo({table})")
-        if row[6] == 0 and row[1] != "place"  # what the engine does not make itself
+        if row[6] == 0  # what the engine does not compute itself
     ]
     while some := list(islice(given, AT_ONCE)):
         columns = [name for name in known if name in some[0]]
@@ -68,7 +72,13 @@ def _insert(connection: sqlite3.Connection, table: str, given: Iterator[Row]) ->
 def into_postgres(address: str, many: int) -> History:
     """Fill a new database in the same way."""
     asyncio.run(_made(address))
-    of_nouns = Rows(postgres_rows.of_task, postgres_rows.of_run, postgres_rows.of_event, _as_it_is)
+    of_nouns = Rows(
+        postgres_rows.of_task,
+        postgres_rows.of_text,
+        postgres_rows.of_run,
+        postgres_rows.of_event,
+        _as_it_is,
+    )
     history = History(many, of_nouns)
     with psycopg.connect(address) as connection:
         indexes = connection.execute(OF_INDEXES).fetchall()

@@ -20,7 +20,8 @@ EVENTS_EACH = 10
 LATELY = 20
 WORDS = ("mailer", "parser", "login", "cache", "invoice", "search", "upload", "report", "router")
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-RARE = "quetzalcoatl"
+RARE, SOME, COMMON = "quetzalcoatl", WORDS[0], "Extract"
+"""A word of ten tasks, one of every ninth, and one of all."""
 PROMPT = "Extract the {word} into a module of its own and cover it with tests. " * 3
 
 Row = Mapping[str, Any]
@@ -42,6 +43,7 @@ class Rows(NamedTuple):
     """How an engine turns its nouns into rows, and moments into columns."""
 
     task: OfNoun
+    text: OfNoun
     run: OfNoun
     event: OfNoun
     moment: Callable[[datetime], Any]
@@ -60,6 +62,7 @@ class History:
     def tables(self) -> Iterator[Table]:
         """All tables in an order in which they can be written."""
         yield Table("tasks", self._tasks())
+        yield Table("texts", self._texts())
         yield Table("needs", self._needs())
         yield Table("runs", self._runs())
         yield Table("conflicts", self._conflicts())
@@ -85,13 +88,21 @@ class History:
         for number, state in enumerate(self._states):
             row, body = made[state], made[state]["body"]
             priority = chance.randint(1, 5)
-            word = RARE if number % (self._many // 10) == 7 else WORDS[number % len(WORDS)]
             body = body.replace('"priority":3', f'"priority":{priority}')
-            body = self._filled(body, number).replace(_WORD, word)
+            body = self._filled(body, number).replace(_WORD, self._word(number))
             more = {"id": self.ids[number], "priority": priority, "body": body}
             if state == "blocked":
                 more["needs"] = self._with_need(row["needs"], number)
             yield {**row, **more, "unmet": int(state == "blocked")}
+
+    def _word(self, number: int) -> str:
+        return RARE if number % (self._many // 10) == 7 else WORDS[number % len(WORDS)]
+
+    def _texts(self) -> Iterator[Row]:
+        """One for each task, at the place that the task has got."""
+        made = {word: self._engine.text(_task("ready", word)) for word in (RARE, *WORDS)}
+        for number in range(self._many):
+            yield {**made[self._word(number)], "place": number + 1}
 
     def _with_need(self, needs: Any, number: int) -> Any:
         need = self.ids[number - 1]
@@ -147,11 +158,11 @@ class History:
                 yield {**row, "seq": seq, "at": moment, "task": task, "body": body}
 
 
-def _task(state: str) -> Task:
+def _task(state: str, word: str = _WORD) -> Task:
     task = Task(
         id=TaskId(_ID),
-        title=f"Extract the {_WORD}",
-        prompt=PROMPT.format(word=_WORD),
+        title=f"Extract the {word}",
+        prompt=PROMPT.format(word=word),
         repo="shop",
         needs=(_NEED,) if state == "blocked" else (),
         created_at=_THEN,

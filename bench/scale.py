@@ -17,12 +17,13 @@ from tests.postgres import Server
 
 from bench.cli import cold
 from bench.filling import into_postgres, into_sqlite
-from bench.history import EVENTS_EACH, RARE
+from bench.history import COMMON, EVENTS_EACH, RARE, SOME
 from bench.row import Row
 from bench.store import LEASE, SEATS, RealClock
 from codefleet.config import Config
 from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import Store, TaskQuery
@@ -61,12 +62,22 @@ QUESTIONS: dict[str, Question] = {
         since=datetime.now(UTC) - AN_HOUR
     ),
     "similar tasks": lambda store, _: _fleet(store).search(f"Extract the {RARE}"),
-    "text search, open tasks": lambda store, _: store.tasks(
-        TaskQuery(states=UNFINISHED, text=RARE, limit=50)
+    "search, open tasks, a rare word": lambda store, _: _search(store, RARE, UNFINISHED),
+    "search, all tasks, a rare word": lambda store, _: _search(store, RARE),
+    "search, open tasks, a word of one in nine": lambda store, _: _search(store, SOME, UNFINISHED),
+    "search, all tasks, a word of one in nine": lambda store, _: _search(store, SOME),
+    "search, open tasks, a word of all": lambda store, _: _search(store, COMMON, UNFINISHED),
+    "search, all tasks, a word of all": lambda store, _: _search(store, COMMON),
+    "search, all tasks, a rare and a common word": lambda store, _: _search(
+        store, f"{COMMON} {RARE}"
     ),
-    "text search, all tasks": lambda store, _: store.tasks(TaskQuery(text=RARE, limit=50)),
+    "search, all tasks, a word of none": lambda store, _: _search(store, "nowhere"),
     "claim": _claim,
 }
+
+
+async def _search(store: Store, text: str, states: Sequence[State] = ()) -> None:
+    await store.tasks(TaskQuery(states=states, text=text, limit=50))
 
 
 def measure(quick: bool) -> Iterator[Row]:

@@ -169,12 +169,13 @@ def test_every_statement_is_explained_and_can_be_prepared(tmp_path: Path) -> Non
     named = statements.Statements(text)
     parts = ("AND", "ORDER BY", ")")
     whole = [named[name] for name in named if not named[name].startswith(parts)]
-    for head in ("tasks", "ready_tasks"):
+    for head in ("tasks", "ready_tasks", "found_tasks", "look_through"):
         whole.remove(named[head])
-    whole.append(named.joined("tasks", "most_urgent_first", "chosen_by_urgency"))
-    whole.append(
-        named.joined("ready_tasks", "that_are_ready", "most_urgent_first", "chosen_by_urgency")
-    )
+    order = ("most_urgent_first", "chosen_by_urgency")
+    whole.append(named.joined("found_tasks", "by_rarest", "that_fit", *order))
+    whole += [named.joined("look_through", which) for which in ("the_most_urgent", "the_newest")]
+    whole.append(named.joined("tasks", *order))
+    whole.append(named.joined("ready_tasks", "that_are_ready", *order))
     for statement in (part for text in whole for part in text.split(";")):
         file.connection.execute(f"EXPLAIN {statement}", defaultdict(str))
     file.close()

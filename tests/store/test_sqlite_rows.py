@@ -11,7 +11,7 @@ from codefleet.domain.model import Task, TaskId
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.ports import TaskQuery, Write
 from codefleet.store.nouns import event_body
-from codefleet.store.sqlite import database
+from codefleet.store.sqlite import schema
 from codefleet.store.sqlite.store import SqliteStore
 from tests.store.samples import (
     START,
@@ -99,7 +99,7 @@ def without_needs(of: Task) -> str:
 def an_old_store(path: Path, version: int) -> None:
     """A file as an earlier codefleet left it, with a task that runs and one that waits for it."""
     file = sqlite3.connect(path, isolation_level=None)
-    for script in database._migrations()[:version]:
+    for script in schema.migrations()[:version]:
         file.executescript(script.read_text())
     held = lifecycle.claim(task("a"), seat(), START, timedelta(seconds=30), None)
     values = {
@@ -112,7 +112,7 @@ def an_old_store(path: Path, version: int) -> None:
     for statement in OLD.strip().split(";")[:-1]:
         file.execute(statement, values)
     file.execute(f"PRAGMA user_version = {version}")
-    file.execute(f"PRAGMA application_id = {database.OURS}")
+    file.execute(f"PRAGMA application_id = {schema.OURS}")
     file.close()
 
 

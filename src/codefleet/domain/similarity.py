@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from itertools import combinations
 
 from codefleet.domain.model import Task
 
 ALIKE = 0.6
 NEAR = 0.25
 READ = 2000
+SHORTEST = 4
 SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "to"))
 
 
@@ -28,8 +30,15 @@ def ranked(query: str, tasks: Iterable[Task], limit: int) -> list[tuple[float, T
 
 
 def telling(query: str, most: int = 3) -> list[str]:
-    """The words of a query that tell most: the longest ones, since they are the rarest."""
-    return sorted(_words(query), key=lambda word: (-len(word), word))[:most]
+    """What to look for in all tasks to find those that say nearly this, the most telling first.
+
+    The longest words tell most, since they are the rarest, and several together more than one. Each
+    is cut to its beginning, so that `validate` finds what `validation` is about.
+    """
+    longest = sorted(_words(query), key=lambda word: (-len(word), word))[:most]
+    begun = [word[: max(SHORTEST, len(word) * 3 // 4)] for word in longest]
+    together = (combinations(begun, many) for many in range(len(begun), 0, -1))
+    return [" ".join(words) for some in together for words in some]
 
 
 def _near(words: frozenset[str], letters: frozenset[str], task: Task) -> float:

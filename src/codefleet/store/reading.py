@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from codefleet.domain import search
 from codefleet.domain.model import (
     Conflict,
     Event,
@@ -23,12 +24,27 @@ from codefleet.domain.model import (
 )
 from codefleet.domain.noun import Noun
 from codefleet.domain.views import Spent
+from codefleet.domain.words import State
 from codefleet.ports import TaskQuery
 from codefleet.store import nouns
+from codefleet.store.looking import FIRST, Look
 
 N = TypeVar("N", bound=Noun)
 
 BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
+
+
+def _filters(query: TaskQuery) -> list[str]:
+    """The parts of a statement that leave out what was not asked for."""
+    filters = {
+        "with_ids": query.ids is not None,
+        "in_state": len(query.states) == 1,
+        "in_states": len(query.states) > 1,
+        "in_repo": query.repo is not None,
+        "with_label": query.label is not None,
+        "that_are_ready": query.ready,
+    }
+    return [name for name, is_asked in filters.items() if is_asked]
 
 
 class Readings(ABC):
@@ -45,38 +61,69 @@ class Readings(ABC):
     def _now(self) -> datetime | None:
         """The time to judge by, or None where the engine has its own."""
 
+    @abstractmethod
+    def _is_indexed(self) -> bool:
+        """Is there an index of words?"""
+
     @staticmethod
     @abstractmethod
-    def _folded(text: str) -> str:
-        """A text to search for, as the engine compares without regard to case."""
+    def _sought(word: str, *, whole: bool) -> str:
+        """A word, or else all that begin so, as the engine's index of words is asked for it."""
 
     async def _nouns(self, noun: type[N], *names: str, **values: Any) -> Sequence[N]:
         return [noun.from_json(body) for (body,) in await self._rows(*names, **values)]
 
     async def tasks(self, query: TaskQuery) -> Sequence[Task]:
-        filters = {
-            "with_ids": query.ids is not None,
-            "in_state": len(query.states) == 1,
-            "in_states": len(query.states) > 1,
-            "in_repo": query.repo is not None,
-            "with_label": query.label is not None,
-            "with_text": bool(query.text),
-            "that_are_ready": query.ready,
+        if query.text:
+            return await self._searched(query, search.asked(query.text))
+        head = "ready_tasks" if query.ready and not query.newest_first else "tasks"
+        return await self._chosen(query, head)
+
+    async def _chosen(self, query: TaskQuery, *heads: str, **values: Any) -> Sequence[Task]:
+        """The tasks of a head that pass the filters of a query, in its order."""
+        order = ("newest_first", "chosen_by_age") if query.newest_first else BY_URGENCY
+        names = (*heads, *_filters(query), *order)
+        return await self._nouns(Task, *names, **values, **self._values(query), limit=query.limit)
+
+    def _values(self, query: TaskQuery) -> dict[str, Any]:
+        return {
+            "ids": list(query.ids or ()),
+            "state": str(query.states[0]) if query.states else None,
+            "states": [str(state) for state in query.states],
+            "repo": query.repo,
+            "label": query.label,
+            "now": self._now(),
         }
-        return await self._nouns(
-            Task,
-            "ready_tasks" if query.ready and not query.newest_first else "tasks",
-            *(name for name, is_asked in filters.items() if is_asked),
-            *(("newest_first", "chosen_by_age") if query.newest_first else BY_URGENCY),
-            ids=list(query.ids or ()),
-            state=str(query.states[0]) if query.states else None,
-            states=[str(state) for state in query.states],
-            repo=query.repo,
-            label=query.label,
-            text=self._folded(query.text or ""),
-            now=self._now(),
-            limit=query.limit,
+
+    async def _searched(self, query: TaskQuery, words: list[str]) -> Sequence[Task]:
+        """Those that have all the words; see `codefleet.store.looking` for the way."""
+        if not words:
+            return []
+        looked: int | None = FIRST
+        while looked:
+            look = await self._look_through(query, words, looked)
+            if look.is_enough(query.limit):
+                found = [TaskId(name) for name in look.found(query.limit)]
+                return await self.tasks(query._replace(text=None, ids=found))
+            looked = look.further(query.limit)
+        rarest = look.rarest(words)
+        led = ("by_rarest",) if self._is_indexed() else ()
+        sought = self._sought(rarest.strip(), whole=rarest.endswith(" "))
+        heads = ("found_tasks", *led, "that_fit")
+        return await self._chosen(query, *heads, words=words, rarest=sought)
+
+    async def _look_through(self, query: TaskQuery, words: list[str], looked: int) -> Look:
+        which = "the_newest" if query.newest_first else "the_most_urgent"
+        rows = await self._rows(
+            "look_through",
+            *_filters(query),
+            which,
+            **self._values(query),
+            words=words,
+            among=[str(state) for state in query.states or State],
+            looked=looked,
         )
+        return Look(rows, looked)
 
     async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
         waits: dict[TaskId, list[Task]] = {task: [] for task in tasks}

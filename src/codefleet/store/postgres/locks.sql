@@ -1,4 +1,5 @@
--- What only an engine with many writers at a time needs, besides the statements of queries.sql.
+-- What only an engine with many writers at a time needs, and what brings it up to date, besides the
+-- statements of queries.sql.
 
 -- name: lock_migrations
 -- Whoever opens the database first brings it up to date; the others wait.
@@ -10,6 +11,12 @@ SELECT EXISTS (
     SELECT 1 FROM pg_class WHERE relname = %(name)s
         AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
 );
+
+-- name: tasks_without_text
+-- For a store that was made before there were texts.
+SELECT place, body FROM tasks
+WHERE place > %(after)s AND NOT EXISTS (SELECT 1 FROM texts WHERE texts.place = tasks.place)
+ORDER BY place LIMIT 1000;
 
 -- name: lock_scopes
 -- Of two that would start tasks with scopes, or under caps, the second looks when the first has

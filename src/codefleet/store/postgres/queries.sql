@@ -15,6 +15,14 @@ FROM json_to_recordset(%(rows)s) AS row (
     version bigint, labels text[], needs text[], body text
 ) ORDER BY number;
 
+-- name: put_text
+-- The words that a task is found by. Seldom written, so that claims do not pay for searches.
+INSERT INTO texts (place, mark, words)
+SELECT tasks.place, row.mark, row.words
+FROM json_to_recordset(%(rows)s) AS row (id text, mark bigint, words text)
+JOIN tasks ON tasks.id = row.id
+ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words;
+
 -- name: save_task
 -- The caller holds the rows' locks and has compared versions and fences.
 UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
@@ -46,8 +54,9 @@ WHERE tasks.id = less.task AND tasks.id IN (SELECT id FROM held);
 
 -- name: fence_of
 -- What a writer must not be late for; locked from here on, in the order of ids.
-SELECT id, version, fence, state, needs FROM tasks WHERE id = ANY (%(ids)s)
-ORDER BY id FOR NO KEY UPDATE;
+SELECT id, version, fence, state, needs, mark
+FROM tasks AS task LEFT JOIN texts ON texts.place = task.place WHERE id = ANY (%(ids)s)
+ORDER BY id FOR NO KEY UPDATE OF task;
 
 -- name: states_of
 -- One look answers three questions about a batch: what is taken, what is missing, what is met. The
@@ -349,6 +358,49 @@ WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
+-- name: found_tasks
+-- The head of a search for those that have all of some words. An array, so that the planner reads
+-- tasks by the places in it and does not walk through all of them.
+SELECT task.body FROM tasks AS task
+WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE task.place = ANY (ARRAY(
+    SELECT texts.place FROM texts WHERE (
+        SELECT bool_and(position(word IN texts.words) > 0) FROM unnest(%(words)s::text[]) AS word
+    )
+
+-- name: by_rarest
+-- One word leads to the texts, the rarest, and the others are looked for in them: to bring together
+-- two long lists would take longer.
+AND by_word(texts.words) @@ %(rarest)s::tsquery
+
+-- name: that_fit
+-- The filters of other readings follow.
+))
+
+-- name: look_through
+-- The head of a look at single tasks: which of the words each has, and whether it fits. Filters
+-- follow, and then which tasks.
+SELECT task.id,
+    (SELECT string_agg((position(word IN texts.words) > 0)::int::text, '' ORDER BY number)
+    FROM texts CROSS JOIN unnest(%(words)s::text[]) WITH ORDINALITY AS asked (word, number)
+    WHERE texts.place = task.place),
+    (TRUE
+
+-- name: the_most_urgent
+-- The first of each state, as an index has them, and of these the first again.
+) FROM (
+    SELECT task.* FROM unnest(%(among)s::text[]) AS asked (state) CROSS JOIN LATERAL (
+        SELECT * FROM tasks WHERE tasks.state = asked.state
+        ORDER BY tasks.priority DESC, tasks.place LIMIT %(looked)s
+    ) AS task
+    ORDER BY task.priority DESC, task.place LIMIT %(looked)s
+) AS task
+ORDER BY task.priority DESC, task.place
+
+-- name: the_newest
+-- The last that were added, of any state.
+) FROM (SELECT * FROM tasks ORDER BY place DESC LIMIT %(looked)s) AS task
+ORDER BY task.place DESC
+
 -- name: with_ids
 -- For tasks named by their ids.
 AND task.id = ANY (%(ids)s)
@@ -368,10 +420,6 @@ AND task.repo = %(repo)s
 -- name: with_label
 -- For tasks that carry a label.
 AND %(label)s = ANY (task.labels)
-
--- name: with_text
--- `holds` is ours and knows all alphabets, whatever locale the database was made with.
-AND (holds(task.body::json ->> 'title', %(text)s) OR holds(task.body::json ->> 'prompt', %(text)s))
 
 -- name: that_are_ready
 -- For tasks that only a free seat, or the scope of another, keeps from starting.
@@ -557,7 +605,7 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
 
 -- name: erase
 -- Edges first, because they point at tasks. The count of events stays, and the next goes on from it.
-DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
+DELETE FROM needs; DELETE FROM texts; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
 DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
 DELETE FROM messages; DELETE FROM rests; DELETE FROM workflows;
 DELETE FROM settings; DELETE FROM events;

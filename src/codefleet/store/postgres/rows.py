@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from codefleet.domain import search
 from codefleet.domain.model import Event, Run, Task
 from codefleet.domain.noun import Noun
 from codefleet.store.nouns import event_body
@@ -34,6 +35,11 @@ def of_task(task: Task) -> Row:
         "needs": task.needs,
         "body": body(task),
     }
+
+
+def of_text(task: Task) -> Row:
+    """The words of a task as their row keeps them."""
+    return {"id": task.id, "mark": search.mark(task), "words": search.kept(task)}
 
 
 def of_run(run: Run) -> Row:

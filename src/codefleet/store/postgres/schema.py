@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from codefleet.domain.errors import StoreTrouble
+from codefleet.domain.model import Task
+from codefleet.store.postgres import rows
 from codefleet.store.postgres.connections import Connection
-from codefleet.store.postgres.transaction import STATEMENTS
+from codefleet.store.postgres.transaction import STATEMENTS, Transaction
 
 OLDEST = 140000
 
@@ -28,10 +30,20 @@ async def brought_up_to_date(connection: Connection, place: str, *, create: bool
         for number, file in enumerate(_migrations()[applied or 0 :], start=(applied or 0) + 1):
             await connection.execute(file.read_bytes())
             await connection.execute(f"INSERT INTO {_MARK} VALUES ({number})".encode())
+        await _put_missing_texts(Transaction(connection))
     if applied is not None and applied > len(_migrations()):
         raise StoreTrouble(
             f"the store {place} was written by a newer codefleet", hint="upgrade codefleet"
         )
+
+
+async def _put_missing_texts(tx: Transaction) -> None:
+    """Find the words of tasks that are older than the index of words, a few tasks at a time."""
+    place = 0
+    while found := await tx.rows("tasks_without_text", after=place):
+        tasks = (Task.model_validate_json(body) for _, body in found)
+        await tx.run("put_text", rows=rows.listed(map(rows.of_text, tasks)))
+        place = found[-1][0]
 
 
 async def _refuse_unfit(connection: Connection, place: str) -> None:

@@ -146,9 +146,12 @@ class PostgresStore(Readings):
         """A test's time, or None: then the server's counts."""
         return self._clock.now() if self._clock else None
 
+    def _is_indexed(self) -> bool:
+        return True
+
     @staticmethod
-    def _folded(text: str) -> str:
-        return text.lower()
+    def _sought(word: str, *, whole: bool) -> str:
+        return f"'{word}'" if whole else f"'{word}':*"
 
     async def _ready(self) -> None:
         if self._is_ready:

@@ -7,6 +7,7 @@ locked before an edge to it is stored, and before it is completed; who comes sec
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from codefleet.domain import search
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.words import State
 from codefleet.store import checks
@@ -23,6 +24,7 @@ class _Guard(NamedTuple):
     fence: int
     state: str
     needs: Sequence[str]
+    mark: int | None
 
 
 class Saving:
@@ -75,6 +77,8 @@ class Saving:
         if self._new:
             await self._tx.run("add_task", rows=rows.listed(map(self._row, self._new)))
             await _add_edges(self._tx, self._new)
+        if reworded := [*self._new, *filter(self._is_reworded, self._old)]:
+            await self._tx.run("put_text", rows=rows.listed(map(rows.of_text, reworded)))
         done = [task.id for task in self._old if self._is_completed_now(task)]
         if done:
             await self._tx.run("unblock", ids=done)
@@ -102,6 +106,9 @@ class Saving:
 
     def _is_completed_now(self, task: Task) -> bool:
         return task.state is State.COMPLETED != self._guard(task).state
+
+    def _is_reworded(self, task: Task) -> bool:
+        return search.mark(task) != self._guard(task).mark
 
     async def _check_changed_needs(self, changed: Sequence[Task]) -> None:
         """Stored tasks may wait for these, so the circle is looked for in the stored graph too."""

@@ -1,4 +1,4 @@
-"""The open file: how it is made, guarded, brought up to date and asked."""
+"""The open file: how it is made, opened and asked."""
 
 import re
 import sqlite3
@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store import statements
-from codefleet.store.sqlite.trouble import in_words, is_busy, not_ours
+from codefleet.store.sqlite import schema
+from codefleet.store.sqlite.trouble import in_words, is_busy
 
 HERE = Path(__file__).parent
 OPENING_S = 10.0
-OURS = int.from_bytes(b"flee")
-"""The mark in the file's head by which a store is told from another program's database."""
 
 _PARAMETER = re.compile(r":(\w+)")
 _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
@@ -32,7 +31,6 @@ class Database:
         self._statements = statements.read(HERE / "queries.sql")
         self._numbered: dict[tuple[str, ...], _Numbered] = {}
         self._version = 0
-        connection.create_function("holds", 2, _holds, deterministic=True)
 
     def run(self, name: str, values: Values | None = None) -> sqlite3.Cursor:
         """Send one statement."""
@@ -82,11 +80,11 @@ def opened(path: Path, *, durability: Durability, create: bool) -> Database:
             _made(path, create)
         connection = _connected(path)
         try:
-            _refuse_strange(path, connection)
+            schema.refuse_strange(path, connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
             connection.execute("PRAGMA foreign_keys = ON")
-            _migrate(connection)
+            schema.brought_up_to_date(connection)
             # From here on nobody waits inside SQLite: that would stop the whole event loop.
             connection.execute("PRAGMA busy_timeout = 0")
         except BaseException:
@@ -107,54 +105,6 @@ def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=OPENING_S, isolation_level=None, cached_statements=256)
 
 
-def _refuse_strange(path: Path, connection: sqlite3.Connection) -> None:
-    """Leave alone what another program, or a later version of this one, has written."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if tables and _pragma(connection, "application_id") != OURS:
-        raise not_ours(path)
-    if _pragma(connection, "user_version") > len(_migrations()):
-        raise StoreTrouble(
-            f"the store {path} was written by a newer codefleet", hint="upgrade codefleet"
-        )
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Apply the migrations that the file has not seen, under the lock of all writers."""
-    if _pragma(connection, "user_version") >= len(_migrations()):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        # Counted again with the lock in hand: another process may have been first.
-        for number, step in enumerate(_migrations(), start=1):
-            if number > _pragma(connection, "user_version"):
-                _apply(connection, step.read_text(encoding="utf-8"))
-                connection.execute(f"PRAGMA user_version = {number}")
-        connection.execute(f"PRAGMA application_id = {OURS}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-
-
-def _migrations() -> list[Path]:
-    return sorted((HERE / "migrations").glob("*.sql"))
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    number: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
-    return number
-
-
-def _apply(connection: sqlite3.Connection, script: str) -> None:
-    """Run a script inside the open transaction; the driver's `executescript` would end it."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            connection.execute(statement)
-            statement = ""
-
-
 class _Numbered(NamedTuple):
     """A statement whose parameters have numbers, and what puts the values in their order.
 
@@ -171,7 +121,3 @@ def _numbered(text: str) -> _Numbered:
     if len(names) > 1:
         return _Numbered(plain, itemgetter(*names))
     return _Numbered(plain, lambda values: [values[name] for name in names])
-
-
-def _holds(text: str, part: str) -> bool:
-    return part in text.casefold()

@@ -11,15 +11,21 @@ INSERT INTO tasks (
     :scoped, :fence, :version, :needs, :body
 );
 
+-- name: put_text
+-- The words that a task is found by. Seldom written, so that claims do not pay for searches.
+INSERT INTO texts (place, mark, words) SELECT place, :mark, :words FROM tasks WHERE id = :id
+ON CONFLICT (place) DO UPDATE SET mark = :mark, words = :words WHERE mark <> :mark;
+
 -- name: save_task
 -- No row changes when somebody else was first, when the writer's fence is not the stored one, or
--- when the needs differ, whose edges must change with them. A completed task stays so: others count
--- on it.
+-- when needs or words differ: edges or texts must change with them. A completed task stays so:
+-- others count on it.
 UPDATE tasks SET state = :state, priority = :priority, paused = :paused, approved = :approved,
     not_before = :not_before, repo = :repo, coder = :coder, assignee = :assignee, scoped = :scoped,
     fence = :fence, version = :version, body = :body
 WHERE id = :id AND version = :version - 1 AND needs = :needs AND fence = coalesce(:held, fence)
-    AND (state <> 'completed' OR :state = 'completed');
+    AND (state <> 'completed' OR :state = 'completed')
+    AND (:mark IS NULL OR (SELECT mark FROM texts WHERE texts.place = tasks.place) = :mark);
 
 -- name: set_needs
 -- The rest of the row is saved by the statement above.
@@ -267,6 +273,58 @@ WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task INDEXED BY tasks_ready WHERE TRUE
 
+-- name: found_tasks
+-- The head of a search for those that have all of some words. No index but the one of words serves:
+-- the planner would rather walk through all tasks in their order.
+SELECT task.body FROM tasks AS task
+WHERE task.place IN (SELECT task.place FROM tasks AS task NOT INDEXED WHERE task.place IN (
+    SELECT texts.place FROM texts
+    WHERE NOT EXISTS (SELECT 1 FROM json_each(:words) WHERE instr(texts.words, value) = 0)
+
+-- name: by_rarest
+-- One word leads to the texts, the rarest, and the others are looked for in them: to bring together
+-- two long lists would take longer.
+AND texts.place IN (SELECT rowid FROM texts_by_word WHERE texts_by_word MATCH :rarest)
+
+-- name: that_fit
+-- The filters of other readings follow.
+)
+
+-- name: look_through
+-- The head of a look at single tasks: which of the words each has, and whether it fits. Filters
+-- follow, and then which tasks.
+SELECT task.id,
+    (SELECT group_concat(instr(texts.words, value) > 0, '') FROM texts CROSS JOIN json_each(:words)
+    WHERE texts.place = task.place),
+    (TRUE
+
+-- name: the_most_urgent
+-- The first of up to seven states, of which an index has each in this order: written so, they are
+-- merged as they are read.
+) FROM (
+    SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[0]')
+    UNION ALL
+    SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[1]')
+    UNION ALL
+    SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[2]')
+    UNION ALL
+    SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[3]')
+    UNION ALL
+    SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[4]')
+    UNION ALL
+    SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[5]')
+    UNION ALL
+    SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[6]')
+    ORDER BY priority DESC, place LIMIT :looked
+) AS first CROSS JOIN tasks AS task ON task.place = first.place
+ORDER BY task.priority DESC, task.place
+
+-- name: the_newest
+-- The last that were added, of any state.
+) FROM (SELECT place FROM tasks ORDER BY place DESC LIMIT :looked) AS first
+CROSS JOIN tasks AS task ON task.place = first.place
+ORDER BY task.place DESC
+
 -- name: with_ids
 -- For tasks named by their ids.
 AND task.id IN (SELECT value FROM json_each(:ids))
@@ -286,11 +344,6 @@ AND task.repo = :repo
 -- name: with_label
 -- For tasks that carry a label.
 AND :label IN (SELECT value FROM json_each(task.body, '$.labels'))
-
--- name: with_text
--- `holds` is ours and knows all alphabets; the engine's own folding of case knows only ASCII.
-AND (holds(json_extract(task.body, '$.title'), :text)
-    OR holds(json_extract(task.body, '$.prompt'), :text))
 
 -- name: that_are_ready
 -- For tasks that only a free seat, or the scope of another, keeps from starting.
@@ -476,7 +529,7 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
 
 -- name: erase
 -- Edges first, because they point at tasks. The newest event stays: the next seq is one above it.
-DELETE FROM needs; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
+DELETE FROM needs; DELETE FROM texts; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
 DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
 DELETE FROM messages; DELETE FROM rests; DELETE FROM workflows;
 DELETE FROM settings; DELETE FROM events WHERE seq < (SELECT max(seq) FROM events);

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from codefleet.domain import search
 from codefleet.domain.model import Event, Run, Task
 from codefleet.domain.noun import instant
 from codefleet.store.nouns import event_body
@@ -33,6 +34,11 @@ def of_task(task: Task) -> dict[str, Any]:
         "needs": listed(task.needs) if task.needs else "[]",
         "body": task.json(),
     }
+
+
+def of_text(task: Task) -> dict[str, Any]:
+    """The words of a task as their row keeps them."""
+    return {"id": task.id, "mark": search.mark(task), "words": search.kept(task)}
 
 
 def task(body: str) -> Task:

@@ -13,7 +13,7 @@ from codefleet.domain.model import Event
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Clock, Write
 from codefleet.store.reading import Readings
-from codefleet.store.sqlite import claims, rows, steps, transfer
+from codefleet.store.sqlite import claims, rows, schema, steps, transfer
 from codefleet.store.sqlite.bell import Bell
 from codefleet.store.sqlite.commits import PATIENCE_S, Commits
 from codefleet.store.sqlite.database import Database, Durability, opened
@@ -97,9 +97,12 @@ class SqliteStore(Readings):
     def _now(self) -> datetime:
         return self._clock.now()
 
+    def _is_indexed(self) -> bool:
+        return schema.is_indexed(self._database.connection)
+
     @staticmethod
-    def _folded(text: str) -> str:
-        return text.casefold()
+    def _sought(word: str, *, whole: bool) -> str:
+        return f'"{word}"' if whole else f'"{word}"*'
 
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
         """All rows of a reading, which waits for nobody, except while a crash is cleaned up."""

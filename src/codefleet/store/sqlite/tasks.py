@@ -7,6 +7,7 @@ added or its needs change, taken down by one when a need is completed, in that s
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from codefleet.domain import search
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.words import State
 from codefleet.store import checks
@@ -24,6 +25,7 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
     checks.refuse_missing(tasks, states)
     checks.refuse_cycle(tasks)
     database.run_many("add_task", (_row(task, states) for task in tasks))
+    database.run_many("put_text", map(rows.of_text, tasks))
     _add_edges(database, tasks)
 
 
@@ -38,20 +40,26 @@ def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]
         if task.state is State.COMPLETED:
             database.run("unblock", {"id": task.id})
         fence = held.pop(task.id, None)  # the writer's own first save may raise it
-        if not replaced(database, task, fence):
+        if not replaced(database, task, held=fence, mark=search.mark(task)):
             if fence is not None:
                 _check_fence(database, task.id, fence)
             changed.append(task)
     for name, fence in held.items():
         _check_fence(database, name, fence)
     if changed:
-        _save_with_needs(database, changed)
+        _save_with_the_rest(database, changed)
 
 
-def replaced(database: Database, task: Task, fence: int | None = None) -> bool:
-    """Replace one stored task whose needs are as they were; False when it is not that one."""
+def replaced(
+    database: Database, task: Task, *, held: int | None = None, mark: int | None = None
+) -> bool:
+    """Replace one stored task whose needs are as they were; False when it is not that one.
+
+    With a mark, its words must be as they were too.
+    """
     values = rows.of_task(task)
-    values["held"] = fence
+    values["held"] = held
+    values["mark"] = mark
     return database.run("save_task", values).rowcount == 1
 
 
@@ -79,10 +87,11 @@ def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
     checks.refuse_stored_cycle(tasks, edges)
 
 
-def _save_with_needs(database: Database, tasks: Sequence[Task]) -> None:
-    """Save tasks whose needs are not the stored ones, with their edges; or they are stale."""
+def _save_with_the_rest(database: Database, tasks: Sequence[Task]) -> None:
+    """Save tasks whose needs or words are not the stored ones, with them; or they are stale."""
     _check_changed_needs(database, tasks)
     for task in tasks:
+        database.run("put_text", rows.of_text(task))
         database.run("set_needs", {"id": task.id, "needs": rows.listed(task.needs)})
         if not replaced(database, task):
             raise checks.stale("task", task.id)

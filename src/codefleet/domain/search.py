@@ -1,0 +1,74 @@
+"""By which words is a task found? Both sides of a text search: what is kept, and what is asked.
+
+A task has the words of its title, of its labels and of the beginning of its prompt, whatever their
+case. A word that is asked for stands for every word that begins so; one of one or two letters only
+for itself. The stores keep the words as text: `kept` and `asked` change only with a migration.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from zlib import crc32
+
+from codefleet.domain.model import Task
+
+READ = 20_000
+"""So many characters of a prompt are searched: what people write, not the logs they paste below."""
+MOST_ASKED = 20
+SHORT, LONG, RUN = 3, 40, 8
+
+_WORD = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LETTER = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+"""The letters of languages that write no spaces: there, a word may begin at each of them."""
+_UNSPACED = re.compile(_LETTER)
+_BORDER = re.compile(f"(?={_LETTER})|(?<={_LETTER})(?=.)")
+
+
+def kept(task: Task) -> str:
+    """The words of a task, each once, each with a space before and behind it."""
+    text = " ".join((task.title, *task.labels, task.prompt[:READ]))
+    return f" {' '.join(dict.fromkeys(_beginnings(_words(text))))} "
+
+
+def mark(task: Task) -> int:
+    """A number that differs when a task's words may differ, for less than it takes to find them."""
+    text = "\n".join((task.title, *task.labels, task.prompt[:READ])).encode(errors="replace")
+    return len(text) << 32 | crc32(text)
+
+
+def asked(text: str) -> list[str]:
+    """The words of a question, each as it must occur in what is kept."""
+    words = (_cut(word.casefold()) for word in _words(text))
+    return [_as_kept(word) for word in list(dict.fromkeys(words))[:MOST_ASKED]]
+
+
+def _as_kept(word: str) -> str:
+    is_whole = len(word) < SHORT and word.isascii()
+    return f" {word} " if is_whole else f" {word}"
+
+
+def _words(text: str) -> Iterable[str]:
+    """Each once, in their order; a letter with an accent is one, however it was typed."""
+    if not text.isascii():
+        from unicodedata import normalize  # here, because it is large and seldom needed
+
+        text = normalize("NFKC", text)
+    return dict.fromkeys(_WORD.findall(text))
+
+
+def _beginnings(words: Iterable[str]) -> Iterator[str]:
+    """Each word, and what it is made of: `TaskQuery` is found by `query` as well."""
+    for word in words:
+        folded = word.casefold()
+        yield _cut(folded)
+        if not folded.isascii():
+            yield from (_cut(folded[at.start() :]) for at in _BORDER.finditer(folded))
+        elif folded != word and len(word) <= LONG:
+            yield from (folded[at.start() :] for at in _HUMP.finditer(word))
+
+
+def _cut(word: str) -> str:
+    """As much of a word as is compared."""
+    if len(word) <= RUN:
+        return word
+    return word[: RUN if _UNSPACED.match(word) else LONG]
