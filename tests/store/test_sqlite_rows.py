@@ -124,6 +124,7 @@ async def test_a_store_of_an_earlier_version_is_carried_over(tmp_path: Path) -> 
     assert [one.seq for one in await store.events(task=TaskId("a"))] == [7]
     assert (await get(store, "b")).needs == ("a",)
     assert await store.counts() == {"running": 1, "blocked": 1}
+    assert [one.id for one in await store.tasks(TaskQuery(text="do b"))] == ["b"]
     held = await get(store, "a")
     await store.write(ended(lifecycle.Claim(held, run, None, ()), Verb.COMPLETE, Outcome.SUBMITTED))
     assert await claim(store) == ["b"]

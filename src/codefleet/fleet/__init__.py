@@ -7,6 +7,7 @@ from codefleet.fleet.exchange import Exchange
 from codefleet.fleet.messages import Messages
 from codefleet.fleet.repos import Repos
 from codefleet.fleet.runs import Runs
+from codefleet.fleet.searching import Searching
 from codefleet.fleet.status import Overview
 from codefleet.fleet.tokens import Tokens
 from codefleet.fleet.watching import Watching
@@ -24,6 +25,7 @@ class Fleet(
     Archive,
     Watching,
     Graph,
+    Searching,
     Tokens,
 ):
     """Everything one can ask of a fleet."""

@@ -11,17 +11,13 @@ from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Brief, Draft, Run, Task, TaskId, Workflow, each_once
 from codefleet.domain.scheduling import Hold
-from codefleet.domain.similarity import ranked, similar, telling
 from codefleet.domain.words import Landing, State
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.agents import Agents
-from codefleet.fleet.core import UNFINISHED
 from codefleet.fleet.costs import Costs
 from codefleet.ports import TaskQuery, Write
 
-SEARCHED = 500
-CANDIDATES = 50
-CHILDREN_AMONG = 2000
+NEWEST = 2000
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Brief.__struct_fields__) - {"repo", "stage"}
@@ -168,37 +164,13 @@ class Tasks(Agents, Accounts, Costs):
             for task in pending
         }
 
-    async def similar(self, title: str, repo: str | None = None) -> Sequence[Task]:
-        """Unfinished tasks that say nearly the same."""
-        unfinished = TaskQuery(states=UNFINISHED, repo=repo, limit=CANDIDATES)
-        return similar(title, await self._sharing(title, unfinished))
-
-    async def search(self, query: str, limit: int = 5) -> Sequence[tuple[float, Task]]:
-        """The tasks, finished ones too, that say most nearly this; each with how near, 0 to 1.
-
-        All tasks are looked through for its most telling words, and the newest also for words that
-        are spelt alike.
-        """
-        sharing = await self._sharing(query, TaskQuery(limit=CANDIDATES, newest_first=True))
-        newest = await self.store.tasks(TaskQuery(limit=SEARCHED, newest_first=True))
-        found = {task.id: task for task in (*sharing, *newest)}
-        return ranked(query, found.values(), limit)
-
-    async def _sharing(self, text: str, among: TaskQuery) -> Sequence[Task]:
-        """Tasks that have the most telling words of a text in common with it."""
-        found: dict[TaskId, Task] = {}
-        for words in telling(text):
-            shared = await self.store.tasks(among._replace(text=words))
-            found.update((task.id, task) for task in shared)
-        return list(found.values())
-
     async def needs_of(self, task: Task) -> Sequence[Task]:
         """What a task needs, with the state each is in."""
         return await self.store.tasks(TaskQuery(ids=[TaskId(need) for need in task.needs]))
 
     async def children_of(self, task: Task) -> Sequence[Task]:
         """The tasks that agents of this one created, the newest first."""
-        newest = await self.store.tasks(TaskQuery(limit=CHILDREN_AMONG, newest_first=True))
+        newest = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
         return [each for each in newest if each.parent == task.id]
 
     async def held_up(self, task: Task) -> Sequence[Task]:

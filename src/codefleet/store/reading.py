@@ -36,10 +36,11 @@ BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
 
 def _filters(query: TaskQuery) -> list[str]:
     """The parts of a statement that leave out what was not asked for."""
+    in_order = len(query.states) == 1 and query.ids is None  # else the ids lead to the tasks
     filters = {
         "with_ids": query.ids is not None,
-        "in_state": len(query.states) == 1,
-        "in_states": len(query.states) > 1,
+        "in_state": in_order,
+        "in_states": bool(query.states) and not in_order,
         "in_repo": query.repo is not None,
         "with_label": query.label is not None,
         "that_are_ready": query.ready,
@@ -114,13 +115,14 @@ class Readings(ABC):
 
     async def _look_through(self, query: TaskQuery, words: list[str], looked: int) -> Look:
         which = "the_newest" if query.newest_first else "the_most_urgent"
+        among = [State.PENDING] if query.ready else query.states or State
         rows = await self._rows(
             "look_through",
             *_filters(query),
             which,
             **self._values(query),
             words=words,
-            among=[str(state) for state in query.states or State],
+            among=[str(state) for state in among],
             looked=looked,
         )
         return Look(rows, looked)

@@ -9,7 +9,7 @@ from mcp.client.client import Client
 from codefleet.domain.model import Draft
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
-from codefleet.fleet import Fleet, tasks
+from codefleet.fleet import Fleet, searching
 from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import Caller
@@ -50,7 +50,7 @@ async def test_the_nearest_comes_first_and_a_word_spelt_otherwise_is_found_too(
 async def test_an_old_task_is_found_by_its_words_however_many_came_after_it(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "SEARCHED", 5)
+    monkeypatch.setattr(searching, "NEWEST", 5)
     await fleet.add([Draft(title="Validate the registration form")])
     await fleet.add([Draft(title=f"Paint wall {number}") for number in range(20)])
     await fleet.cancel((await fleet.search("registration"))[0][1].id)

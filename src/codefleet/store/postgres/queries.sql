@@ -386,14 +386,16 @@ SELECT task.id,
     (TRUE
 
 -- name: the_most_urgent
--- The first of each state, as an index has them, and of these the first again.
+-- The first of each state, as an index has them, and of these the first again. The limits keep the
+-- planner to this way, whatever it knows of the tables.
 ) FROM (
-    SELECT task.* FROM unnest(%(among)s::text[]) AS asked (state) CROSS JOIN LATERAL (
-        SELECT * FROM tasks WHERE tasks.state = asked.state
+    SELECT first.place FROM unnest(%(among)s::text[]) AS asked (state) CROSS JOIN LATERAL (
+        SELECT tasks.priority, tasks.place FROM tasks WHERE tasks.state = asked.state
         ORDER BY tasks.priority DESC, tasks.place LIMIT %(looked)s
-    ) AS task
-    ORDER BY task.priority DESC, task.place LIMIT %(looked)s
-) AS task
+    ) AS first
+    ORDER BY first.priority DESC, first.place LIMIT %(looked)s
+) AS first
+CROSS JOIN LATERAL (SELECT * FROM tasks WHERE tasks.place = first.place LIMIT 1) AS task
 ORDER BY task.priority DESC, task.place
 
 -- name: the_newest

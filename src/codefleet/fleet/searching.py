@@ -1,0 +1,37 @@
+"""Which tasks say nearly the same? Candidates come from the store's index of words."""
+
+from collections.abc import Sequence
+
+from codefleet.domain.model import Task, TaskId
+from codefleet.domain.similarity import ranked, similar, telling
+from codefleet.fleet.core import UNFINISHED, Core
+from codefleet.ports import TaskQuery
+
+CANDIDATES = 50
+NEWEST = 500
+
+
+class Searching(Core):
+    async def similar(self, title: str, repo: str | None = None) -> Sequence[Task]:
+        """Unfinished tasks that say nearly the same."""
+        unfinished = TaskQuery(states=UNFINISHED, repo=repo, limit=CANDIDATES)
+        return similar(title, await self._sharing(title, unfinished))
+
+    async def search(self, query: str, limit: int = 5) -> Sequence[tuple[float, Task]]:
+        """The tasks, finished ones too, that say most nearly this; each with how near, 0 to 1.
+
+        All tasks are looked through for its most telling words, and the newest also for words that
+        are spelt alike.
+        """
+        sharing = await self._sharing(query, TaskQuery(limit=CANDIDATES, newest_first=True))
+        newest = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
+        found = {task.id: task for task in (*sharing, *newest)}
+        return ranked(query, found.values(), limit)
+
+    async def _sharing(self, text: str, among: TaskQuery) -> Sequence[Task]:
+        """Tasks that have the most telling words of a text in common with it."""
+        found: dict[TaskId, Task] = {}
+        for words in telling(text):
+            shared = await self.store.tasks(among._replace(text=words))
+            found.update((task.id, task) for task in shared)
+        return list(found.values())

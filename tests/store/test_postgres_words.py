@@ -1,0 +1,36 @@
+"""The index of words on a server: filled where there were tasks before it."""
+
+import psycopg
+import pytest
+
+from codefleet.ports import TaskQuery
+from codefleet.store import reading
+from codefleet.store.postgres.store import PostgresStore
+from tests import postgres
+from tests.store.conftest import needs_postgres
+from tests.store.samples import add, ids, task
+
+BEFORE_TEXTS = (
+    b"DROP TABLE texts",
+    b"DROP FUNCTION by_word(text)",
+    b"CREATE FUNCTION holds(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+    b"DELETE FROM codefleet_migrations WHERE number >= 5",
+)
+
+
+@needs_postgres
+async def test_the_tasks_of_an_earlier_version_are_found_by_their_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = postgres.shared().fresh()
+    store = await PostgresStore.open(address)
+    await add(store, *[task(f"t{number}", title=f"Paint wall{number}") for number in range(1100)])
+    await store.close()
+    with psycopg.connect(address, autocommit=True) as connection:
+        for statement in BEFORE_TEXTS:
+            connection.execute(statement)
+    monkeypatch.setattr(reading, "FIRST", 1)
+    store = await PostgresStore.open(address)
+    assert await ids(store, TaskQuery(text="wall1099")) == ["t1099"]
+    assert len(await ids(store, TaskQuery(text="paint wall"))) == 1100
+    await store.close()

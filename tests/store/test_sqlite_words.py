@@ -1,0 +1,160 @@
+"""The index of words in a file: made, kept, and done without where SQLite lacks FTS5."""
+
+import sqlite3
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from codefleet.domain.words import State
+from codefleet.ports import TaskQuery, Write
+from codefleet.store import reading, statements
+from codefleet.store.sqlite import database, schema
+from codefleet.store.sqlite.store import SqliteStore
+from tests.store.samples import StillClock, add, completed, get, ids, take, task
+
+
+@pytest.fixture(autouse=True)
+def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the index is needed."""
+    monkeypatch.setattr(reading, "FIRST", 1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "fleet.db"
+
+
+def opened(path: Path) -> SqliteStore:
+    return SqliteStore.open(path, clock=StillClock())
+
+
+def rows(path: Path, question: str) -> list[tuple[object, ...]]:
+    file = sqlite3.connect(path)
+    found = file.execute(question).fetchall()
+    file.close()
+    return found
+
+
+def without_fts5(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "can_index", lambda connection: False)
+
+
+async def test_a_search_finds_all_where_there_is_no_fts5(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_fts5(monkeypatch)
+    store = opened(path)
+    await add(store, task("a", title="Mend the mailer"), task("b"), task("c", title="Mail"))
+    assert await ids(store, TaskQuery(text="mail")) == ["a", "c"]
+    await store.close()
+    assert not rows(path, "SELECT 1 FROM sqlite_master WHERE name LIKE 'texts_by_word%'")
+
+
+async def test_the_index_is_made_by_the_first_that_can(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as old:
+        without_fts5(old)
+        store = opened(path)
+        await add(store, task("a", title="Mend the mailer"), task("b"))
+        await store.close()
+    store = opened(path)
+    assert await ids(store, TaskQuery(text="mail")) == ["a"]
+    await store.close()
+    assert rows(path, "SELECT count(*) FROM texts_by_word WHERE texts_by_word MATCH 'mailer'")
+
+
+async def test_an_index_that_was_left_to_itself_is_made_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opened(path)
+    await add(store, task("a", title="Old words"), task("b", title="Old too"))
+    await store.close()
+    with monkeypatch.context() as old:
+        without_fts5(old)
+        store = opened(path)
+        await store.write(Write(tasks=[task("a", title="New words", version=1)]))
+        await add(store, task("c", title="New too"))
+        assert await ids(store, TaskQuery(text="new")) == ["a", "c"]
+        await store.close()
+    store = opened(path)
+    assert await ids(store, TaskQuery(text="new")) == ["a", "c"]
+    assert await ids(store, TaskQuery(text="old")) == ["b"]
+    await store.close()
+    check = "INSERT INTO texts_by_word (texts_by_word, rank) VALUES ('integrity-check', 1)"
+    rows(path, check)
+
+
+async def test_one_who_holds_the_file_open_sees_that_the_index_was_left_to_itself(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opened(path)
+    await add(store, task("a"), task("b"))
+    with monkeypatch.context() as old:
+        without_fts5(old)
+        other = opened(path)
+        await add(other, task("c", title="New too"))
+        await other.close()
+    assert await ids(store, TaskQuery(text="new")) == ["c"]
+    await store.close()
+
+
+async def test_claims_and_completions_write_nothing_to_the_index(path: Path) -> None:
+    store = opened(path)
+    await add(store, task("a", title="Mend the mailer"), task("b", title="Mend it"))
+    before = rows(path, "SELECT * FROM texts_by_word_data")
+    await store.write(completed(await take(store)))
+    held = await take(store)
+    await add(store, held.task.evolve(note="halfway", version=held.task.version + 1))
+    assert rows(path, "SELECT * FROM texts_by_word_data") == before
+    await add(store, (await get(store, "b")).evolve(title="Mend all", version=3))
+    assert rows(path, "SELECT * FROM texts_by_word_data") != before
+    await store.close()
+
+
+async def test_a_task_whose_words_are_missing_can_be_claimed_and_gets_them_when_it_is_saved(
+    path: Path,
+) -> None:
+    """An earlier codefleet that still holds the file open knows nothing of words."""
+    store = opened(path)
+    await add(store, task("a", title="Mend the mailer"), task("b"))
+    store._database.connection.execute("DELETE FROM texts")
+    await store.write(completed(await take(store)))
+    assert await ids(store, TaskQuery(text="mailer")) == ["a"]
+    await store.close()
+
+
+def plan(path: Path, *names: str) -> list[str]:
+    file = database.opened(path, durability="full", create=True)
+    named = statements.read(database.HERE / "queries.sql")
+    steps = file.connection.execute(
+        f"EXPLAIN QUERY PLAN {named.joined(*names)}", defaultdict(str)
+    ).fetchall()
+    file.close()
+    return [step[3] for step in steps]
+
+
+@pytest.mark.parametrize("filters", [(), ("in_state",), ("in_states", "in_repo")])
+def test_a_rare_word_leads_to_its_tasks_whatever_the_filters(
+    path: Path, filters: tuple[str, ...]
+) -> None:
+    order = ("most_urgent_first", "chosen_by_urgency")
+    steps = plan(path, "found_tasks", "by_rarest", "that_fit", *filters, *order)
+    assert "SEARCH texts USING INTEGER PRIMARY KEY (rowid=?)" in steps
+    assert steps.count("SEARCH task USING INTEGER PRIMARY KEY (rowid=?)") == 2, steps
+
+
+def test_a_look_reads_the_most_urgent_of_each_state_from_an_index_in_their_order(
+    path: Path,
+) -> None:
+    steps = plan(path, "look_through", "in_states", "the_most_urgent")
+    by_state = "SEARCH tasks USING COVERING INDEX tasks_by_state (state=?)"
+    assert steps.count(by_state) == len(State), steps
+    assert steps.count("MERGE (UNION ALL)") == len(State) - 1, steps
+
+
+def test_ids_lead_to_the_tasks_that_a_look_has_found(path: Path) -> None:
+    query = TaskQuery(ids=[], states=[State.PENDING])
+    steps = plan(path, "tasks", *reading._filters(query), *reading.BY_URGENCY)
+    assert any("sqlite_autoindex_tasks_1 (id=?)" in step for step in steps), steps
