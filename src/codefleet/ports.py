@@ -58,7 +58,10 @@ class Write(NamedTuple):
 
 
 class TaskQuery(NamedTuple):
-    """Which tasks to read. Empty means "any"; the order is urgency: priority, then age."""
+    """Which tasks to read. Empty means "any"; the order is urgency: priority, then age.
+
+    `text` are words that a task must have, all of them: see `codefleet.domain.search`.
+    """
 
     ids: Sequence[TaskId] | None = None
     states: Sequence[State] = ()

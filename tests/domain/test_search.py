@@ -15,7 +15,7 @@ def words(text: str) -> list[str]:
     [
         ("Fix it, fix IT!", ["fix", "it"]),
         ("find_similar-tasks", ["find", "similar", "tasks"]),
-        ("TaskQuery and HTTPServer", ["taskquery", "query", "and", "httpserver", "server"]),
+        ("TaskQuery and HTTPServer", ["taskquery", "and", "httpserver", "query", "server"]),
         ("v2 at 10:30", ["v2", "at", "10", "30"]),
         ("登录API", ["登录api", "录api", "api"]),
         ("!?", []),

@@ -18,16 +18,20 @@ SHORT, LONG, RUN = 3, 40, 8
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_LETTER = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-"""The letters of languages that write no spaces: there, a word may begin at each of them."""
-_UNSPACED = re.compile(_LETTER)
-_BORDER = re.compile(f"(?={_LETTER})|(?<={_LETTER})(?=.)")
+_LETTERS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Of languages that write no spaces: there, a word may begin at each letter."""
+_UNSPACED = re.compile(f"[{_LETTERS}]")
+_BORDER = re.compile(f"(?=[{_LETTERS}])|(?<=[{_LETTERS}])(?=.)")
+_HAS_PARTS = re.compile(rf"[A-Z{_LETTERS}](?:(?<=[a-z\d].)|(?=[A-Z][a-z])|(?<=[{_LETTERS}]))")
 
 
 def kept(task: Task) -> str:
     """The words of a task, each once, each with a space before and behind it."""
-    text = " ".join((task.title, *task.labels, task.prompt[:READ]))
-    return f" {' '.join(dict.fromkeys(_beginnings(_words(text))))} "
+    plain = _plain(" ".join((task.title, *task.labels, task.prompt[:READ])))
+    words = dict.fromkeys(map(_cut, dict.fromkeys(_WORD.findall(plain.casefold()))))
+    if _HAS_PARTS.search(plain):  # mostly not, and then there is no need to look at each word
+        words |= dict.fromkeys(_parts(dict.fromkeys(_WORD.findall(plain))))
+    return f" {' '.join(words)} "
 
 
 def mark(task: Task) -> int:
@@ -38,8 +42,8 @@ def mark(task: Task) -> int:
 
 def asked(text: str) -> list[str]:
     """The words of a question, each as it must occur in what is kept."""
-    words = (_cut(word.casefold()) for word in _words(text))
-    return [_as_kept(word) for word in list(dict.fromkeys(words))[:MOST_ASKED]]
+    words = dict.fromkeys(map(_cut, _WORD.findall(_plain(text).casefold())))
+    return [_as_kept(word) for word in list(words)[:MOST_ASKED]]
 
 
 def _as_kept(word: str) -> str:
@@ -47,24 +51,23 @@ def _as_kept(word: str) -> str:
     return f" {word} " if is_whole else f" {word}"
 
 
-def _words(text: str) -> Iterable[str]:
-    """Each once, in their order; a letter with an accent is one, however it was typed."""
-    if not text.isascii():
-        from unicodedata import normalize  # here, because it is large and seldom needed
+def _plain(text: str) -> str:
+    """A letter with an accent is one letter, however it was typed."""
+    if text.isascii():
+        return text
+    from unicodedata import normalize  # here, because it is large and seldom needed
 
-        text = normalize("NFKC", text)
-    return dict.fromkeys(_WORD.findall(text))
+    return normalize("NFKC", text)
 
 
-def _beginnings(words: Iterable[str]) -> Iterator[str]:
-    """Each word, and what it is made of: `TaskQuery` is found by `query` as well."""
+def _parts(words: Iterable[str]) -> Iterator[str]:
+    """What words are made of: `TaskQuery` is found by `query` as well."""
     for word in words:
-        folded = word.casefold()
-        yield _cut(folded)
-        if not folded.isascii():
+        if not word.isascii():
+            folded = word.casefold()
             yield from (_cut(folded[at.start() :]) for at in _BORDER.finditer(folded))
-        elif folded != word and len(word) <= LONG:
-            yield from (folded[at.start() :] for at in _HUMP.finditer(word))
+        elif len(word) <= LONG:
+            yield from (word[at.start() :].lower() for at in _HUMP.finditer(word))
 
 
 def _cut(word: str) -> str:

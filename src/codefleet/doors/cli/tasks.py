@@ -57,8 +57,8 @@ def list_(
 ) -> None:
     """List tasks, most urgent first, with what each waits for.
 
-    Without --state or --all, tasks that are completed or cancelled are left out. TEXT is looked
-    for in titles and prompts.
+    Without --state or --all, tasks that are completed or cancelled are left out. TEXT keeps those
+    that have all its words in title, labels or prompt; a word finds every word that begins so.
     """
     kinds_of_waiting = set(states) & set(KINDS_OF_WAITING)
     stored = {State(word) for word in set(states) - kinds_of_waiting}

@@ -29,7 +29,7 @@ class Commander(Toolset):
     async def search_backlog(self, count: Limit = 10, query: str | None = None) -> View:
         """Pending tasks, most urgent first, each with why it does not run yet.
 
-        `query` keeps those whose words contain it.
+        `query` keeps those that have all its words; a word finds every word that begins so.
         """
         pending = TaskQuery(states=[State.PENDING], text=query, limit=count)
         tasks = await self.fleet.list(pending)
