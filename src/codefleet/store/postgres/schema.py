@@ -41,7 +41,7 @@ async def _put_missing_texts(tx: Transaction) -> None:
     """Find the words of tasks that are older than the index of words, a few tasks at a time."""
     place = 0
     while found := await tx.rows("tasks_without_text", after=place):
-        tasks = (Task.model_validate_json(body) for _, body in found)
+        tasks = (Task.from_json(body) for _, body in found)
         await tx.run("put_text", rows=rows.listed(map(rows.of_text, tasks)))
         place = found[-1][0]
 
