@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from codefleet.ports import TaskQuery
-from codefleet.store import reading
+from codefleet.store import looking
 from codefleet.store.postgres.store import PostgresStore
 from tests import postgres
 from tests.store.conftest import needs_postgres
@@ -29,7 +29,7 @@ async def test_the_tasks_of_an_earlier_version_are_found_by_their_words(
     with psycopg.connect(address, autocommit=True) as connection:
         for statement in BEFORE_TEXTS:
             connection.execute(statement)
-    monkeypatch.setattr(reading, "FIRST", 1)
+    monkeypatch.setattr(looking, "FIRST", 1)
     store = await PostgresStore.open(address)
     assert await ids(store, TaskQuery(text="wall1099")) == ["t1099"]
     assert len(await ids(store, TaskQuery(text="paint wall"))) == 1100

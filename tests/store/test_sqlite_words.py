@@ -8,7 +8,7 @@ import pytest
 
 from codefleet.domain.words import State
 from codefleet.ports import TaskQuery, Write
-from codefleet.store import reading, statements
+from codefleet.store import looking, reading, statements
 from codefleet.store.sqlite import database, schema
 from codefleet.store.sqlite.store import SqliteStore
 from tests.store.samples import StillClock, add, completed, get, ids, take, task
@@ -17,7 +17,7 @@ from tests.store.samples import StillClock, add, completed, get, ids, take, task
 @pytest.fixture(autouse=True)
 def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the index is needed."""
-    monkeypatch.setattr(reading, "FIRST", 1)
+    monkeypatch.setattr(looking, "FIRST", 1)
 
 
 @pytest.fixture

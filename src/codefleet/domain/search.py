@@ -16,21 +16,21 @@ READ = 20_000
 MOST_ASKED = 20
 SHORT, LONG, RUN = 3, 40, 8
 
-_WORD = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_LETTERS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Of languages that write no spaces: there, a word may begin at each letter."""
-_UNSPACED = re.compile(f"[{_LETTERS}]")
-_BORDER = re.compile(f"(?=[{_LETTERS}])|(?<=[{_LETTERS}])(?=.)")
-_HAS_PARTS = re.compile(rf"[A-Z{_LETTERS}](?:(?<=[a-z\d].)|(?=[A-Z][a-z])|(?<=[{_LETTERS}]))")
+# Not compiled here, but when they are needed: most commands search for nothing.
+_WORD = r"[^\W_]+"
+_HUMP = r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+_HUMPED = r"[A-Z](?:(?<=[a-z\d].)|(?=[A-Z][a-z]))"
+"""The same, and found sooner where there is none."""
 
 
 def kept(task: Task) -> str:
     """The words of a task, each once, each with a space before and behind it."""
     plain = _plain(" ".join((task.title, *task.labels, task.prompt[:READ])))
-    words = dict.fromkeys(map(_cut, dict.fromkeys(_WORD.findall(plain.casefold()))))
-    if _HAS_PARTS.search(plain):  # mostly not, and then there is no need to look at each word
-        words |= dict.fromkeys(_parts(dict.fromkeys(_WORD.findall(plain))))
+    words = dict.fromkeys(map(_cut, dict.fromkeys(re.findall(_WORD, plain.casefold()))))
+    if not plain.isascii() or re.search(
+        _HUMPED, plain
+    ):  # else there is no need to look at each word
+        words |= dict.fromkeys(_parts(dict.fromkeys(re.findall(_WORD, plain))))
     return f" {' '.join(words)} "
 
 
@@ -42,7 +42,7 @@ def mark(task: Task) -> int:
 
 def asked(text: str) -> list[str]:
     """The words of a question, each as it must occur in what is kept."""
-    words = dict.fromkeys(map(_cut, _WORD.findall(_plain(text).casefold())))
+    words = dict.fromkeys(map(_cut, re.findall(_WORD, _plain(text).casefold())))
     return [_as_kept(word) for word in list(words)[:MOST_ASKED]]
 
 
@@ -65,13 +65,25 @@ def _parts(words: Iterable[str]) -> Iterator[str]:
     for word in words:
         if not word.isascii():
             folded = word.casefold()
-            yield from (_cut(folded[at.start() :]) for at in _BORDER.finditer(folded))
+            yield from (_cut(folded[at:]) for at in _borders(folded))
         elif len(word) <= LONG:
-            yield from (word[at.start() :].lower() for at in _HUMP.finditer(word))
+            yield from (word[at.start() :].lower() for at in re.finditer(_HUMP, word))
+
+
+def _borders(word: str) -> Iterator[int]:
+    """Where another word may begin in a language that writes no spaces: at each letter."""
+    for at in range(1, len(word)):
+        if _is_unspaced(word[at]) or _is_unspaced(word[at - 1]):
+            yield at
+
+
+def _is_unspaced(letter: str) -> bool:
+    """Is it Japanese, Chinese or Korean? Compared, since a regex for so many is slow to make."""
+    return "\u3040" <= letter <= "\ud7af"
 
 
 def _cut(word: str) -> str:
     """As much of a word as is compared."""
     if len(word) <= RUN:
         return word
-    return word[: RUN if _UNSPACED.match(word) else LONG]
+    return word[: RUN if _is_unspaced(word[0]) else LONG]

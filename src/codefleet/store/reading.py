@@ -27,7 +27,6 @@ from codefleet.domain.views import Spent
 from codefleet.domain.words import State
 from codefleet.ports import TaskQuery
 from codefleet.store import nouns
-from codefleet.store.looking import FIRST, Look
 
 N = TypeVar("N", bound=Noun)
 
@@ -63,7 +62,7 @@ class Readings(ABC):
         """The time to judge by, or None where the engine has its own."""
 
     @abstractmethod
-    def _is_indexed(self) -> bool:
+    async def _is_indexed(self) -> bool:
         """Is there an index of words?"""
 
     @staticmethod
@@ -98,25 +97,27 @@ class Readings(ABC):
 
     async def _searched(self, query: TaskQuery, words: list[str]) -> Sequence[Task]:
         """Those that have all the words; see `codefleet.store.looking` for the way."""
+        from codefleet.store import looking  # here, because only a search needs it
+
         if not words:
             return []
-        looked: int | None = FIRST
+        looked: int | None = looking.FIRST
         while looked:
-            look = await self._look_through(query, words, looked)
+            look = looking.Look(await self._look_through(query, words, looked), looked)
             if look.is_enough(query.limit):
                 found = [TaskId(name) for name in look.found(query.limit)]
                 return await self.tasks(query._replace(text=None, ids=found))
             looked = look.further(query.limit)
         rarest = look.rarest(words)
-        led = ("by_rarest",) if self._is_indexed() else ()
+        led = ("by_rarest",) if await self._is_indexed() else ()
         sought = self._sought(rarest.strip(), whole=rarest.endswith(" "))
         heads = ("found_tasks", *led, "that_fit")
         return await self._chosen(query, *heads, words=words, rarest=sought)
 
-    async def _look_through(self, query: TaskQuery, words: list[str], looked: int) -> Look:
+    async def _look_through(self, query: TaskQuery, words: list[str], looked: int) -> list[Any]:
         which = "the_newest" if query.newest_first else "the_most_urgent"
         among = [State.PENDING] if query.ready else query.states or State
-        rows = await self._rows(
+        return await self._rows(
             "look_through",
             *_filters(query),
             which,
@@ -125,7 +126,6 @@ class Readings(ABC):
             among=[str(state) for state in among],
             looked=looked,
         )
-        return Look(rows, looked)
 
     async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
         waits: dict[TaskId, list[Task]] = {task: [] for task in tasks}

@@ -146,7 +146,7 @@ class PostgresStore(Readings):
         """A test's time, or None: then the server's counts."""
         return self._clock.now() if self._clock else None
 
-    def _is_indexed(self) -> bool:
+    async def _is_indexed(self) -> bool:
         return True
 
     @staticmethod

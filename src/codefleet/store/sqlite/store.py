@@ -2,11 +2,11 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Event
@@ -18,6 +18,8 @@ from codefleet.store.sqlite.bell import Bell
 from codefleet.store.sqlite.commits import PATIENCE_S, Commits
 from codefleet.store.sqlite.database import Database, Durability, opened
 from codefleet.store.sqlite.trouble import explained, in_words, is_busy, moment
+
+T = TypeVar("T")
 
 
 class SqliteStore(Readings):
@@ -97,21 +99,24 @@ class SqliteStore(Readings):
     def _now(self) -> datetime:
         return self._clock.now()
 
-    def _is_indexed(self) -> bool:
-        return schema.is_indexed(self._database.connection)
+    async def _is_indexed(self) -> bool:
+        return await self._patiently(lambda: schema.is_indexed(self._database.connection))
 
     @staticmethod
     def _sought(word: str, *, whole: bool) -> str:
         return f'"{word}"' if whole else f'"{word}"*'
 
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
-        """All rows of a reading, which waits for nobody, except while a crash is cleaned up."""
+        given = {name: rows.plain(value) for name, value in values.items()}
+        return await self._patiently(lambda: self._database.run_joined(names, given).fetchall())
+
+    async def _patiently(self, read: Callable[[], T]) -> T:
+        """The result of a reading, which waits for nobody, except while a crash is cleaned up."""
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + PATIENCE_S
-        given = {name: rows.plain(value) for name, value in values.items()}
         while True:
             try:
-                return self._database.run_joined(names, given).fetchall()
+                return read()
             except sqlite3.Error as error:
                 if not is_busy(error) or loop.time() > give_up_at:
                     raise explained(error, self._database.path) from error
