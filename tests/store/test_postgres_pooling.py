@@ -8,7 +8,8 @@ import pytest
 from codefleet.domain.scheduling import Want
 from codefleet.ports import Store, TaskQuery, Write
 from codefleet.store.postgres import bell, connections
-from codefleet.store.postgres.connections import Connection, Connections
+from codefleet.store.postgres.connection import Connection
+from codefleet.store.postgres.connections import Connections
 from codefleet.store.postgres.store import PostgresStore
 from tests import pgbouncer, postgres
 from tests.store.conftest import needs_postgres, skip_or_fail

@@ -9,7 +9,8 @@ import contextlib
 
 import psycopg
 
-from codefleet.store.postgres.connections import Connection, Connections, is_direct
+from codefleet.store.postgres.connection import Connection
+from codefleet.store.postgres.connections import Connections, is_direct
 from codefleet.store.postgres.transaction import STATEMENTS
 
 LOOK_S = 0.5

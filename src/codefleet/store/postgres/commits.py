@@ -21,7 +21,8 @@ from codefleet.domain.errors import StoreTrouble
 from codefleet.ports import Write
 from codefleet.store import checks
 from codefleet.store.postgres import claims, steps
-from codefleet.store.postgres.connections import Connection, Connections
+from codefleet.store.postgres.connection import Connection
+from codefleet.store.postgres.connections import Connections
 from codefleet.store.postgres.steps import Answer, Step
 from codefleet.store.postgres.transaction import Cursor, Transaction
 from codefleet.store.postgres.trouble import is_contested

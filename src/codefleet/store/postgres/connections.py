@@ -7,12 +7,13 @@ in between.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from codefleet.domain.errors import StoreTrouble
+from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.trouble import explained, is_passing, place_of
 
 MOST = 6
@@ -25,8 +26,6 @@ _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 1.0
 _SILENCE: dict[str, Any] = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 """After this many seconds and tries a server that has vanished from the network counts as gone."""
-
-Connection: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
 
 
 class Connections:
@@ -41,7 +40,7 @@ class Connections:
 
     async def made(self) -> Connection:
         """A connection of the caller's own."""
-        connection: Connection = await psycopg.AsyncConnection.connect(
+        connection = await Connection.connect(
             self._address,
             autocommit=True,
             prepare_threshold=None,

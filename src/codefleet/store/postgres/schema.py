@@ -5,7 +5,7 @@ from pathlib import Path
 from codefleet.domain.errors import StoreTrouble
 from codefleet.domain.model import Task
 from codefleet.store.postgres import rows
-from codefleet.store.postgres.connections import Connection
+from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.transaction import STATEMENTS, Transaction
 
 OLDEST = 140000

@@ -13,7 +13,7 @@ from psycopg import AsyncCursor
 
 from codefleet.domain.model import Event
 from codefleet.store.postgres import rows
-from codefleet.store.postgres.connections import Connection
+from codefleet.store.postgres.connection import Connection
 from codefleet.store.statements import Statements
 
 Cursor = AsyncCursor[tuple[Any, ...]]

@@ -11,7 +11,7 @@ from codefleet.domain.model import Event
 from codefleet.store.exchange import Nouns
 from codefleet.store.nouns import event_json
 from codefleet.store.postgres import rows, steps, tasks
-from codefleet.store.postgres.connections import Connection
+from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.steps import Answer
 from codefleet.store.postgres.transaction import STATEMENTS, Transaction
 
