@@ -183,7 +183,7 @@ class _Attempt:
             for name in self._beside:
                 await tx.run(name)
             self._answers = await _all_done(tx, asked)
-            ((id_, _, _),) = await this.fetchall()
+            ((id_, *_),) = await this.fetchall()
             if all(answer is steps.nothing for answer in self._answers):
                 await connection.execute(b"ROLLBACK")
                 return 0

@@ -24,7 +24,8 @@ JOIN tasks ON tasks.id = row.id
 ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words;
 
 -- name: save_task
--- The caller holds the rows' locks and has compared versions and fences.
+-- The caller holds the rows' locks and has compared versions and fences. The ids stand beside the
+-- rows for the sake of the plan: nobody can guess the length of a JSON list.
 UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
     approved = row.approved, not_before = row.not_before, repo = row.repo, coder = row.coder,
     assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
@@ -34,7 +35,7 @@ FROM json_to_recordset(%(rows)s) AS row (
     repo text, coder text, assignee text, scoped bool, fence bigint, version bigint,
     labels text[], body text
 )
-WHERE tasks.id = row.id AND tasks.version = row.version - 1;
+WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id AND tasks.version = row.version - 1;
 
 -- name: set_needs
 -- The rest of the row is saved by the statement above.
@@ -102,7 +103,8 @@ UPDATE runs SET outcome = row.outcome, lease_until = row.lease_until, version = 
 FROM json_to_recordset(%(rows)s) AS row (
     id text, outcome text, lease_until timestamptz, version bigint, body text
 )
-WHERE runs.id = row.id AND runs.version = row.version - 1 RETURNING runs.id;
+WHERE runs.id = ANY (%(ids)s) AND runs.id = row.id AND runs.version = row.version - 1
+RETURNING runs.id;
 
 -- name: add_question
 -- A question that is asked twice is asked once.

@@ -94,8 +94,9 @@ async def _send_runs(tx: Transaction, runs: Sequence[Run]) -> list[_Sent]:
     """Old ones first: a run may have to end before the next one of its task begins."""
     sent = []
     if old := [run for run in runs if run.version > 0]:
-        saved = await tx.run("save_run", rows=rows.listed(map(rows.of_run, old)))
-        sent.append(_Sent("run", [run.id for run in old], saved))
+        ids = [run.id for run in old]
+        saved = await tx.run("save_run", ids=ids, rows=rows.listed(map(rows.of_run, old)))
+        sent.append(_Sent("run", ids, saved))
     if new := [run for run in runs if run.version == 0]:
         await tx.run("add_run", rows=rows.listed(map(rows.of_run, new)))
     return sent

@@ -126,7 +126,8 @@ class Saving:
 
 async def replace(tx: Transaction, tasks: Collection[Task]) -> None:
     """Replace stored tasks whose locks are held."""
-    await tx.run("save_task", rows=rows.listed(map(rows.of_task, tasks)))
+    ids = [task.id for task in tasks]
+    await tx.run("save_task", ids=ids, rows=rows.listed(map(rows.of_task, tasks)))
 
 
 async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
