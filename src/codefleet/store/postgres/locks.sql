@@ -54,11 +54,14 @@ WHERE datname = current_database() AND usename = current_user AND application_na
 
 -- name: this_transaction
 -- Asked for before a commit, so that its fate can be asked for when the answer to it is lost. Along
--- goes what holds for it: writes take milliseconds, so that who waits for longer waits for a writer
--- that froze in the middle. And a plan is made once for all: to plan a small write takes longer than
--- to make it.
-SELECT pg_current_xact_id()::text, set_config('lock_timeout', '3s', TRUE),
+-- goes what holds for it. Writes take milliseconds, so that who waits for longer waits for a writer
+-- that froze in the middle. To plan one takes longer than to make it, so plans are made once, for
+-- tables of any size: what is small today is not searched through, and may be large tomorrow.
+SELECT pg_current_xact_id()::text,
+    set_config('lock_timeout', '3s', TRUE),
     set_config('plan_cache_mode', 'force_generic_plan', TRUE),
+    set_config('enable_seqscan', 'off', TRUE),
+    set_config('jit', 'off', TRUE),
     set_config('synchronous_commit', coalesce(%(commit)s, current_setting('synchronous_commit')), TRUE);
 
 -- name: leave_mark

@@ -45,13 +45,14 @@ FROM json_to_recordset(%(rows)s) AS row (id text, needs text[]) WHERE tasks.id =
 -- name: unblock
 -- For tasks that are about to be completed. In the order of ids, so that two such do not wait for
 -- one another.
-WITH held AS (
-    SELECT id FROM tasks WHERE id IN (SELECT task FROM needs WHERE need = ANY (%(ids)s))
+WITH less AS (
+    SELECT task, count(*) AS many FROM needs WHERE need = ANY (%(ids)s) GROUP BY task
+), held AS (
+    SELECT id FROM tasks WHERE id = ANY (ARRAY(SELECT task FROM less))
     ORDER BY id FOR NO KEY UPDATE
 )
-UPDATE tasks SET unmet = unmet - less.many
-FROM (SELECT task, count(*) AS many FROM needs WHERE need = ANY (%(ids)s) GROUP BY task) AS less
-WHERE tasks.id = less.task AND tasks.id IN (SELECT id FROM held);
+UPDATE tasks SET unmet = unmet - less.many FROM less
+WHERE tasks.id = ANY (ARRAY(SELECT id FROM held)) AND tasks.id = less.task;
 
 -- name: fence_of
 -- What a writer must not be late for; locked from here on, in the order of ids.

@@ -59,6 +59,7 @@ _SAID: dict[str, Words] = {
     "too many clients": _CROWDED,
     "remaining connection slots": _CROWDED,
     "starting up": _STARTING,
+    "not yet accepting": _STARTING,
     "shutting down": _STARTING,
     "recovery mode": _STARTING,
 }
