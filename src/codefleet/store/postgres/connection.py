@@ -7,11 +7,12 @@ most of the cost.
 """
 
 import select
+from functools import cached_property
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.waiting import Wait
+from psycopg.waiting import Ready, Wait
 
 T = TypeVar("T")
 
@@ -20,27 +21,21 @@ class Connection(psycopg.AsyncConnection[tuple[Any, ...]]):
     """Waits only where there is something to wait for."""
 
     async def wait(self, gen: PQGen[T], *args: Any, **more: Any) -> T:
-        return await super().wait(_eager(gen, self.fileno()), *args, **more)
+        return await super().wait(self._eager(gen), *args, **more)
 
+    def _eager(self, talk: PQGen[T]) -> PQGen[T]:
+        """The same talk with the server, but it goes on by itself as long as it can send."""
+        try:
+            wanted = next(talk)
+            while True:
+                can_send = wanted & Wait.W and self._socket.poll(0)
+                wanted = talk.send(Ready.W if can_send else (yield wanted))
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
-def _eager(talk: PQGen[T], socket: int) -> PQGen[T]:
-    """The same talk with the server, in which only those waits are left that last."""
-    try:
-        wanted = next(talk)
-        while True:
-            wanted = talk.send(_ready_now(socket, wanted) or (yield wanted))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-def _ready_now(socket: int, wanted: int) -> int:
-    """What of the wanted need not be waited for; an answer alone always needs to be."""
-    if not wanted & Wait.W:
-        return 0
-    poll = select.poll()
-    poll.register(socket, select.POLLIN | select.POLLOUT)
-    ready = 0
-    for _, found in poll.poll(0):
-        ready = (found & select.POLLOUT and Wait.W) | (found & select.POLLIN and Wait.R)
-    return ready & wanted
+    @cached_property
+    def _socket(self) -> select.poll:
+        socket = select.poll()
+        socket.register(self.fileno(), select.POLLOUT)
+        return socket

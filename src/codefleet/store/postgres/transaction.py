@@ -5,6 +5,7 @@ does until the commit, so nothing may come in between.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,11 @@ _HERE = Path(__file__).parent
 STATEMENTS = Statements(
     "\n".join((_HERE / name).read_text(encoding="utf-8") for name in ("queries.sql", "locks.sql"))
 )
+
+
+@cache
+def _text(*names: str) -> bytes:
+    return STATEMENTS.joined(*names).encode()
 
 
 class Told:
@@ -46,7 +52,7 @@ class Transaction:
 
     async def run(self, *names: str, **values: Any) -> Cursor:
         """Send a statement; its rows are waited for only when they are fetched."""
-        return await self._connection.execute(STATEMENTS.joined(*names).encode(), values)
+        return await self._connection.execute(_text(*names), values)
 
     async def rows(self, *names: str, **values: Any) -> list[tuple[Any, ...]]:
         """Send a statement and wait for its rows."""

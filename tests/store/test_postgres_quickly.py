@@ -1,0 +1,132 @@
+"""What makes writes to PostgreSQL quick, and what it must not break."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from psycopg import OperationalError
+
+from codefleet.ports import TaskQuery
+from codefleet.store.postgres.connection import Connection
+from codefleet.store.postgres.store import PostgresStore
+from codefleet.store.postgres.trouble import is_passing
+from tests import postgres
+from tests.store.conftest import needs_postgres
+from tests.store.samples import add, completed, take, task
+
+pytestmark = needs_postgres
+
+BOUND_S = 30
+SCANS = """
+SELECT relname, seq_scan FROM pg_stat_user_tables
+WHERE schemaname = current_schema() AND relname IN ('tasks', 'needs', 'runs')
+"""
+CHANGES = """
+SELECT n_tup_upd FROM pg_stat_user_tables
+WHERE schemaname = current_schema() AND relname = 'tasks'
+"""
+
+
+@pytest.fixture
+def address() -> str:
+    return postgres.shared().fresh()
+
+
+@pytest.fixture
+async def connection(address: str) -> AsyncIterator[Connection]:
+    async with await Connection.connect(address, autocommit=True) as made:
+        yield made
+
+
+@pytest.fixture
+async def other(address: str) -> AsyncIterator[Connection]:
+    async with await Connection.connect(address, autocommit=True) as made:
+        yield made
+
+
+async def test_a_write_larger_than_the_socket_takes_at_once_gets_through(address: str) -> None:
+    store = PostgresStore(address)
+    try:
+        async with asyncio.timeout(BOUND_S):
+            await add(store, *(task(f"t{n}", prompt="x" * 400_000) for n in range(10)))
+        assert {len(one.prompt) for one in await store.tasks(TaskQuery())} == {400_000}
+    finally:
+        await store.close()
+
+
+async def test_answers_are_taken_in_while_messages_are_still_sent(connection: Connection) -> None:
+    text = "x" * 100_000
+    async with asyncio.timeout(BOUND_S), connection.pipeline():
+        asked = [await connection.execute("SELECT %s::text", [text]) for _ in range(100)]
+        answers = {await cursor.fetchone() for cursor in asked}
+    assert answers == {(text,)}
+
+
+async def test_others_go_on_while_the_server_has_no_room_for_more(
+    connection: Connection, other: Connection
+) -> None:
+    async def send() -> None:
+        async with connection.pipeline():
+            await connection.execute("SELECT pg_sleep(600)")
+            await connection.execute("SELECT %s::text", ["x" * 10_000_000])
+
+    sending = asyncio.ensure_future(send())
+    async with asyncio.timeout(BOUND_S):
+        await _until_asleep(other, connection.info.backend_pid)
+        await other.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+        with pytest.raises(OperationalError):
+            await sending
+
+
+async def test_a_connection_whose_reading_was_given_up_is_good_for_the_next(
+    connection: Connection, other: Connection
+) -> None:
+    reading = asyncio.ensure_future(connection.execute("SELECT pg_sleep(600)"))
+    async with asyncio.timeout(BOUND_S):
+        await _until_asleep(other, connection.info.backend_pid)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        assert await (await connection.execute("SELECT 1")).fetchone() == (1,)
+
+
+async def _until_asleep(connection: Connection, pid: int) -> None:
+    asked = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
+    while await (await connection.execute(asked, [pid])).fetchone() is None:
+        await asyncio.sleep(0.01)
+
+
+async def test_small_writes_search_through_no_table_however_small_it_was_when_they_were_planned(
+    address: str, connection: Connection
+) -> None:
+    await _worked_off(address, "a")
+    await connection.execute("ANALYZE tasks, needs, runs")
+    before = await _scans(connection, after=5)
+    await _worked_off(address, "b")
+    assert await _scans(connection, after=10) == before
+
+
+async def _scans(connection: Connection, *, after: int) -> list[tuple[str, int]]:
+    """How often each table was searched through, once the server has counted so many changes."""
+    async with asyncio.timeout(BOUND_S):
+        while (await (await connection.execute(CHANGES)).fetchone() or (0,))[0] < after:
+            await asyncio.sleep(0.01)
+    return await (await connection.execute(SCANS)).fetchall()
+
+
+async def _worked_off(address: str, name: str) -> None:
+    """Two tasks, of which one needs the other, done one after the other: five changes."""
+    store = PostgresStore(address)
+    try:
+        await add(store, task(name), task(f"{name}2", needs=(name,)))
+        for _ in range(2):
+            await store.write(completed(await take(store)))
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize(
+    "said", ["is starting up", "is not yet accepting connections", "is in recovery mode"]
+)
+def test_a_server_that_is_about_to_be_there_is_waited_for(said: str) -> None:
+    assert is_passing(OperationalError(f"connection failed: FATAL:  the database system {said}"))
