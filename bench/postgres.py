@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from statistics import median
 
 from tests.postgres import Server
 
-from bench.raw_postgres import RawPostgres
+from bench.raw_postgres import RawPostgres, RawPostgresRuns
 from bench.row import Row
-from bench.store import BODY, Part, Stores, Times, parts
+from bench.store import BODY, RUN_BODY, Part, Stores, Times, parts, rows_of
 from codefleet.store.postgres.store import PostgresStore
 
 ROUNDS = 3
@@ -21,17 +20,15 @@ def measure(quick: bool) -> Iterator[Row]:
     server = Server.made("listen_addresses=''", "max_wal_size='2GB'")
     try:
         for part in parts(quick):
-            yield _row(part, server, 1 if quick else ROUNDS)
+            yield from _rows(part, server, 1 if quick else ROUNDS)
     finally:
         server.remove()
 
 
-def _row(part: Part, server: Server, rounds: int) -> Row:
+def _rows(part: Part, server: Server, rounds: int) -> Iterator[Row]:
     size = min(part.size, LARGEST)
     times = [asyncio.run(_once(part, size, server)) for _ in range(rounds)]
-    goal = 1.5 if part.goal else None
-    name = f"PostgreSQL: {part.name} ({size:,})"
-    return Row(name, median(t.ours for t in times), median(t.raw for t in times), "us", goal)
+    return rows_of(f"PostgreSQL: {part.name} ({size:,})", times, 1.5 if part.goal else None)
 
 
 async def _once(part: Part, size: int, server: Server) -> Times:
@@ -43,8 +40,10 @@ async def _once(part: Part, size: int, server: Server) -> Times:
 async def _stores(server: Server) -> AsyncIterator[Stores]:
     ours = await PostgresStore.open(server.fresh())
     raw = RawPostgres(server.fresh(), BODY)
+    raw_runs = RawPostgresRuns(server.fresh(), BODY, RUN_BODY)
     try:
-        yield Stores(ours, raw)
+        yield Stores(ours, raw, raw_runs)
     finally:
+        raw_runs.close()
         raw.close()
         await ours.close()

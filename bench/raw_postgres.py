@@ -2,7 +2,8 @@
 
 A claim is atomic (SKIP LOCKED) and gives a fence and a lease, a completion is fenced and unblocks
 what waited, and each is one statement with its event: one way to the server and back. It has no
-runs, no scopes, no filters, no versions, no order of commits, and checks no input.
+runs, no scopes, no filters, no versions, no order of commits, and checks no input. A second
+one has runs, and numbers events in the order of commits.
 """
 
 from collections.abc import Iterable, Sequence
@@ -58,6 +59,50 @@ INSERT INTO events (task, kind, body) SELECT id, 'completed', '{}' FROM done
 """
 TELL = "INSERT INTO events (task, kind, body) SELECT 1, 'said', %s FROM generate_series(1, %s)"
 COUNT = "SELECT state, unmet > 0, count(*) FROM tasks GROUP BY state, unmet"
+RUNS = """
+CREATE TABLE runs (
+    id text PRIMARY KEY, task int NOT NULL, lease_until timestamptz NOT NULL, outcome text,
+    body text NOT NULL
+);
+CREATE INDEX runs_of ON runs (task);
+CREATE UNIQUE INDEX live ON runs (task) WHERE outcome IS NULL;
+CREATE TABLE log (seq bigint NOT NULL);
+INSERT INTO log VALUES (1000000000);  -- above all that come by themselves when tasks are added
+"""
+START = """
+WITH taken AS (
+    UPDATE tasks SET state = 'running', fence = fence + 1
+    WHERE id IN (
+        SELECT id FROM tasks WHERE state = 'pending' AND unmet = 0
+        ORDER BY priority DESC, id LIMIT %(many)s FOR UPDATE SKIP LOCKED
+    ) RETURNING id, fence, body
+), started AS (
+    INSERT INTO runs (id, task, lease_until, body)
+    SELECT id || '.' || fence, id, now() + interval '5 min', %(run)s FROM taken
+), last AS (UPDATE log SET seq = seq + (SELECT count(*) FROM taken) RETURNING seq), told AS (
+    INSERT INTO events (seq, task, kind, body) OVERRIDING SYSTEM VALUE
+    SELECT last.seq + 1 - row_number() OVER (), id, 'started', '{}' FROM taken, last
+)
+SELECT id, fence, body, pg_notify('raw', '') FROM taken
+"""
+END = """
+WITH done AS (
+    UPDATE tasks SET state = 'completed'
+    FROM unnest(%(ids)s::int[], %(fences)s::int[]) AS row (id, fence)
+    WHERE tasks.id = row.id AND tasks.fence = row.fence AND state = 'running' RETURNING tasks.id
+), ended AS (
+    UPDATE runs SET outcome = 'done', body = %(run)s FROM done
+    WHERE runs.task = done.id AND outcome IS NULL
+), freed AS (
+    UPDATE tasks SET unmet = unmet - less.many FROM (
+        SELECT task, count(*) AS many FROM needs JOIN done ON done.id = need GROUP BY task
+    ) AS less WHERE tasks.id = less.task
+), last AS (UPDATE log SET seq = seq + (SELECT count(*) FROM done) RETURNING seq), told AS (
+    INSERT INTO events (seq, task, kind, body) OVERRIDING SYSTEM VALUE
+    SELECT last.seq + 1 - row_number() OVER (), id, 'completed', '{}' FROM done, last
+)
+SELECT pg_notify('raw', '') FROM last
+"""
 
 Claimed = tuple[int, int, str]
 
@@ -103,3 +148,21 @@ class RawPostgres:
 
     def close(self) -> None:
         self.connection.close()
+
+
+class RawPostgresRuns(RawPostgres):
+    """The same queue with a row for each run, and a call to whoever waits for events in order."""
+
+    def __init__(self, address: str, body: str, run_body: str) -> None:
+        super().__init__(address, body)
+        self.connection.execute(RUNS)
+        self.run_body = run_body
+
+    def claim(self, workers: int = 1) -> list[Claimed]:
+        found = self.connection.execute(START, {"many": workers, "run": self.run_body})
+        return [(task, fence, body) for task, fence, body, _ in found]
+
+    def complete(self, claimed: Iterable[Claimed]) -> None:
+        given = list(claimed)
+        ids, fences = [one[0] for one in given], [one[1] for one in given]
+        self.connection.execute(END, {"ids": ids, "fences": fences, "run": self.run_body})

@@ -270,11 +270,15 @@ async def _claim(stores: Stores) -> float:
 
 def _rows(part: Part, durability: Durability) -> Iterator[Row]:
     times = [asyncio.run(_once(part, durability)) for _ in range(ROUNDS)]
-    name = f"{part.name} ({part.size:,}), {durability}"
+    return rows_of(f"{part.name} ({part.size:,}), {durability}", times, part.goal)
+
+
+def rows_of(name: str, times: Sequence[Times], goal: float | None) -> Iterator[Row]:
+    """Ours beside raw and, where runs are part of the work, beside raw with runs."""
     ours = median(one.ours for one in times)
-    yield Row(name, ours, median(one.raw for one in times), "us", part.goal)
+    yield Row(name, ours, median(one.raw for one in times), "us", goal)
     if with_runs := [one.raw_runs for one in times if one.raw_runs is not None]:
-        yield Row("  the same, beside raw with runs", ours, median(with_runs), "us", part.goal)
+        yield Row("  the same, beside raw with runs", ours, median(with_runs), "us", goal)
 
 
 async def _once(part: Part, durability: Durability) -> Times:
@@ -284,12 +288,11 @@ async def _once(part: Part, durability: Durability) -> Times:
 
 @asynccontextmanager
 async def _stores(durability: Durability) -> AsyncIterator[Stores]:
-    run_body = claim(a_task(0), SEATS[0], NOW, LEASE, None).run.json()
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         path = Path(folder)
         ours = SqliteStore.open(path / "ours.db", clock=RealClock(), durability=durability)
         raw = RawQueue(path / "raw.db", durability, BODY)
-        raw_runs = RawRuns(path / "raw_runs.db", durability, BODY, run_body)
+        raw_runs = RawRuns(path / "raw_runs.db", durability, BODY, RUN_BODY)
         yield Stores(ours, raw, raw_runs)
         raw_runs.close()
         raw.close()
@@ -318,6 +321,7 @@ def a_task(number: int, needs: Sequence[str] = ()) -> Task:
 
 
 BODY = a_task(0).json()
+RUN_BODY = claim(a_task(0), SEATS[0], NOW, LEASE, None).run.json()
 
 
 def an_event(kind: str, task: Task) -> Event:
