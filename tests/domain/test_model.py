@@ -177,6 +177,11 @@ def test_values_out_of_bounds_are_refused(wrong: dict[str, Any]) -> None:
         checked(Draft, {"title": "Mend", **wrong})
 
 
+def test_metadata_that_no_store_could_keep_are_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="plain JSON"):
+        Draft(title="Mend", metadata={"it": object()})
+
+
 def test_names_are_kept_sorted_and_once() -> None:
     assert checked(Draft, {"title": "Mend", "labels": ["b", "a", "b"]}).labels == ("a", "b")
 

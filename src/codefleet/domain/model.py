@@ -105,7 +105,10 @@ def _one_line(title: str) -> str:
 
 
 def _refuse_too_big(metadata: Mapping[str, Any]) -> None:
-    size = len(msgspec.json.encode(metadata)) if metadata else 0
+    try:
+        size = len(msgspec.json.encode(metadata)) if metadata else 0
+    except TypeError:
+        raise ValueError("metadata must be plain JSON") from None
     if size > LARGEST_METADATA:
         raise ValueError(f"metadata has {size} characters; {LARGEST_METADATA} are allowed")
 
