@@ -1,6 +1,10 @@
 """The words that a task is found by, and those that are asked for."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from codefleet.domain import search
 from tests.store.samples import task
@@ -52,3 +56,8 @@ def test_the_mark_differs_when_the_words_do_and_stays_when_anything_else_changes
     for other in ({"title": "Mend"}, {"prompt": "Not"}, {"labels": ()}):
         assert search.mark(one) != search.mark(one.evolve(**other))
     assert search.mark(one.evolve(prompt="\ud800")) != search.mark(one)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_plain_text_has_the_same_words_by_the_quick_way(text: str) -> None:
+    assert search._words(text) == re.findall(search._WORD, text.casefold())
