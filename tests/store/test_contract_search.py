@@ -14,7 +14,7 @@ from codefleet.ports import Store, TaskQuery, Write
 from codefleet.store import looking
 from tests.store.samples import add, completed, event, get, ids, take, task
 
-WAYS = {"by looking": (500, 10_000), "by looking further": (10, 10_000), "by the index": (1, 0)}
+WAYS = {"by looking": (1000, 10_000), "by looking further": (10, 10_000), "by the index": (1, 0)}
 SOME_WORDS = ["mail", "mailer", "login", "log", "parse", "parser", "cache", "invoice", "ui", "db"]
 
 

@@ -8,7 +8,7 @@ neither a word of all tasks nor one of a single task takes longer where there ar
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-FIRST, MOST = 500, 10_000
+FIRST, MOST = 1000, 10_000
 """So many tasks are looked at first, and at most so many when these promise enough."""
 
 
