@@ -53,18 +53,18 @@ def asking(home: Path, tmp_path: Path) -> Callable[[float], str]:
 async def test_an_agent_waits_for_its_answer_as_long_as_it_takes_and_goes_on_in_its_turn(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, asking: Callable[[float], str]
 ) -> None:
-    task = await add("Serve", asking(60), timeout_s=6)
+    task = await add("Serve", asking(60), timeout_s=12)
 
     async def waited_long() -> bool:
         asked = await fleet.store.questions(open_only=True)
-        return bool(asked) and (await fleet.store.now() - asked[0].asked_at).total_seconds() > 7
+        return bool(asked) and (await fleet.store.now() - asked[0].asked_at).total_seconds() > 13
 
     async def answered_and_done() -> bool:
         if await waited_long():
             await fleet.answer(task.id, "443")
         return (await fleet.get(task.id)).state.is_final
 
-    loop = crew.loop(quiet_s=0.2, stuck_s=0.5, tool_s=0.5, grace_s=1.0)
+    loop = crew.loop(quiet_s=0.2, stuck_s=3.0, tool_s=3.0, grace_s=1.0)
     await crew.until(loop, answered_and_done)
     [run] = await fleet.runs_of(task.id)
     assert (run.outcome, run.note) == (Outcome.SUBMITTED, "")

@@ -1,9 +1,10 @@
 """What one stage of a workflow hands on to the next: its result, as words and as facts of git."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+
+import msgspec
 
 from codefleet.domain.condition import Values
 from codefleet.domain.model import Check, Run, Task, TaskId, Workflow
@@ -84,7 +85,7 @@ def values(found: Iterable[StageResult]) -> dict[tuple[str, str], str]:
 
 def _without_checks(result: StageResult) -> str:
     said = {name: value for name, value in result.plain().items() if name != "checks"}
-    return json.dumps(said, ensure_ascii=False)
+    return msgspec.json.encode(said).decode()
 
 
 def quoted(found: Values) -> Mapping[tuple[str, str], str]:
