@@ -285,6 +285,11 @@ def test_setting_a_value_makes_the_file_and_an_empty_text_takes_it_out(home: Pat
         ("prices.gpt-9.1", "{ input = -1, output = 2 }"),
         ("prices.gpt-9.1", "cheap"),
         ("setup", "echo 'open"),
+        ("setup", "echo a\0b"),
+        ("lease_s", "1e12"),
+        ("lease_s", "nan"),
+        ("keep_runs_days", "1e6"),
+        ("attempts", "9223372036854775808"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_not_written(home: Path, key: str, text: str) -> None:

@@ -1,6 +1,6 @@
 """Accounts of coders: their names, their rests, and the words about them."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -52,6 +52,11 @@ def test_different_runs_wake_at_different_moments() -> None:
 
 def test_a_reset_that_is_over_is_not_believed() -> None:
     assert accounts.wakes_at(NOON - timedelta(hours=1), NOON, "t1.1") >= NOON + timedelta(minutes=1)
+
+
+def test_a_reset_at_the_end_of_all_days_is_cut_short() -> None:
+    never = datetime.max.replace(tzinfo=UTC)
+    assert NOON < accounts.wakes_at(never, NOON, "t1.1") < NOON + timedelta(days=400)
 
 
 @pytest.mark.parametrize(

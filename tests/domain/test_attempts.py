@@ -8,6 +8,7 @@ import pytest
 from codefleet.domain.errors import IllegalMove
 from codefleet.domain.lifecycle import THEN, Attempts, Seat, Then, adopt, claim, end, fail
 from codefleet.domain.model import RunnerId, Task
+from codefleet.domain.noun import MOST
 from codefleet.domain.words import Outcome, Reason, State
 from tests.domain.samples import NOON, a_run, a_task
 
@@ -157,3 +158,10 @@ def test_each_rest_is_twice_the_last_up_to_the_longest() -> None:
 
 def test_a_very_stubborn_task_still_rests_the_longest() -> None:
     assert POLICY.backoff(2000) == POLICY.longest_rest
+
+
+def test_the_longest_rests_that_can_be_set_never_leave_the_calendar() -> None:
+    longest = timedelta(seconds=MOST)
+    policy = Attempts(limit=99, first_rest=longest, longest_rest=longest)
+    assert policy.backoff(99) == longest
+    assert NOON + policy.backoff(99) > NOON

@@ -4,12 +4,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codefleet.domain.checking import checked
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Budget, Draft, Result
+from codefleet.domain.noun import Noun
 from codefleet.domain.prices import Price
 from codefleet.domain.workflow import Plan
 
@@ -38,6 +39,17 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"metadata": {"x": object()}}, "it must be plain JSON"),
     ({"prompt": "half \ud800"}, "bytes in it that are no text"),
     ({"stage": {"workflow": "w", "number": 1}}, "stage.name: it is missing"),
+    ({"timeout_s": 1e12}, "a number above 0 to 1,000,000,000, not 1000000000000"),
+    ({"timeout_s": 10**400}, "not a number so large"),
+    ({"budget": {"tokens": 2**63}}, "a whole number from 1 to 9,007,199,254,740,991, not"),
+    ({"not_before": "0001-01-01T00:00:00+14:00"}, "is outside of the calendar"),
+    ({"title": b"Mend"}, "title: should be a text of 1 to 200 characters, not bytes"),
+    ({"metadata": {"x": [1, float("nan")]}}, "metadata.x.1: should be a number, not nan"),
+    ({"metadata": {"x": float("inf")}}, "metadata.x: should be a number, not inf"),
+    ({"metadata": {"x": b"y"}}, "metadata.x: should be a text, not bytes"),
+    ({"options": {"x": {3: 4}}}, "options.x: its keys should be texts"),
+    ({"x` - at `$.a.b.c`": 1}, "x` - at `$.a.b.c`: there is no such field"),
+    ({"budget": {"x` - at `$.a.b.c": 1}}, "there is no such field"),
 ]
 
 
@@ -85,11 +97,16 @@ anything = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(Draft.__struct_fields__) | st.text(), anything))
+names = st.sampled_from([*Draft.__struct_fields__, "x` - at `$.a.b.c", "`key` in `$.a`"])
+PLAIN: dict[type[Noun], dict[str, Any]] = {Draft: {"title": "Mend"}, Result: {}, Plan: {}}
+
+
+@given(st.dictionaries(names | st.text(), anything, max_size=3))
+@example({"metadata": {"x": float("nan")}})
 def test_whatever_is_said_makes_a_noun_or_a_sentence(said: dict[str, Any]) -> None:
-    for kind in (Draft, Result, Plan):
+    for kind, plain in PLAIN.items():
         try:
-            noun = checked(kind, said)
+            noun = checked(kind, plain | said)
         except Invalid:
             continue
         assert kind.from_json(noun.json()) == noun

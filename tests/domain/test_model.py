@@ -12,7 +12,7 @@ from codefleet.domain import model, views, words
 from codefleet.domain.checking import checked
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Brief, Draft, Usage
-from codefleet.domain.noun import Noun, instant
+from codefleet.domain.noun import LARGEST, Natural, Noun, instant
 from codefleet.domain.words import State
 from tests.domain.samples import a_run, a_task
 
@@ -39,12 +39,12 @@ BOUNDED: dict[type[Noun], dict[str, st.SearchStrategy[Any]]] = {
     Brief: {
         "title": st.text(min_size=1, max_size=200).filter(lambda text: a_title(text) is not None),
         "priority": st.integers(1, 5),
-        "max_attempts": st.none() | st.integers(min_value=1),
+        "max_attempts": st.none() | st.integers(1, LARGEST),
         "timeout_s": positive,
         "options": st.dictionaries(st.text(), plain_json, max_size=3),
         "metadata": st.dictionaries(st.text(), plain_json, max_size=3),
     },
-    model.Budget: {"usd": positive, "tokens": st.none() | st.integers(min_value=1)},
+    model.Budget: {"usd": positive, "tokens": st.none() | st.integers(1, LARGEST)},
     model.Usage: {"cost_usd": finite},
     model.Check: {"seconds": finite},
     model.Runner: {"pid_started": finite, "load": finite},
@@ -62,7 +62,9 @@ def a_title(text: str) -> str | None:
 
 
 def examples(noun: type[Noun]) -> st.SearchStrategy[Noun]:
-    bounded = BOUNDED[Brief] if issubclass(noun, Brief) else BOUNDED.get(noun, {})
+    own = BOUNDED[Brief] if issubclass(noun, Brief) else BOUNDED.get(noun, {})
+    extras = get_type_hints(noun, include_extras=True).items()
+    bounded = own | {name: st.integers(0, LARGEST) for name, kind in extras if kind == Natural}
     kinds = get_type_hints(noun).items()
     free = {name: values(kind) for name, kind in kinds if name not in bounded}
     return st.builds(noun, **free, **bounded)

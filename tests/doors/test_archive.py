@@ -200,3 +200,8 @@ def test_what_stands_in_two_files_is_read_once(tmp_path: Path) -> None:
     files = sorted(tmp_path.iterdir())
     assert list(archive_files.events(files)) == said
     assert list(archive_files.events(files, after=1)) == said[1:]
+
+
+def test_an_age_before_all_calendars_is_no_age(fleet: Cli) -> None:
+    told = fleet("archive", "--older-than", "9999999w")
+    assert (told.code, told.err.splitlines()[0]) == (2, "error: '9999999w' is no span of time")

@@ -24,6 +24,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"lands": "soon"}, "lands: should be queue or review or branch"),
     ({"not_before": datetime(2030, 1, 31)}, "not_before: should be a moment with a zone"),  # noqa: DTZ001 - a time without a zone is the case
     ({"options": {"it": object()}}, "must be plain JSON"),
+    ({"options": {"it": float("nan")}}, r"options\.it: should be a number, not nan"),
+    ({"title": 5}, "title: should be a text"),
+    ({"labels": "bug"}, 'labels: should be a list, not "bug"'),
+    ({"needs": "k3m9x2pa"}, "needs: should be a list"),
+    ({"not_before": "tomorrow"}, "not_before: should be a moment with a zone"),
+    ({"model": "large\0"}, "model: no name has a NUL in it"),
+    ({"labels": ["a\0b"]}, "labels: no name has a NUL in it"),
+    ({"checks": ["make te\0st"]}, "no program can be given"),
 ]
 
 
@@ -44,6 +52,12 @@ async def test_a_wrong_draft_is_refused_and_nothing_is_added(
     assert await fleet.list(TaskQuery()) == []
 
 
+async def test_a_name_that_is_no_text_is_refused(fleet: Fleet) -> None:
+    wrong: Any = []
+    with pytest.raises(Invalid, match="name: should be a text"):
+        await fleet.add([Draft(title="Wrong", name=wrong)])
+
+
 @pytest.mark.parametrize(("said", "told"), WRONG, ids=[told for _, told in WRONG])
 async def test_a_wrong_edit_is_refused_and_changes_nothing(
     fleet: Fleet, said: dict[str, Any], told: str
@@ -61,3 +75,10 @@ async def test_a_task_is_stored_as_it_is_returned(fleet: Fleet) -> None:
     )
     assert (task.title, task.labels) == ("two words", ("a", "b"))
     assert await fleet.list(TaskQuery()) == [task]
+
+
+async def test_lists_that_are_no_tuples_are_good_lists(fleet: Fleet) -> None:
+    given: dict[str, Any] = {"labels": ["b", "a"], "checks": ["make"]}
+    (task,) = await fleet.add([Draft(title="Mend", **given)])
+    assert (task.labels, task.checks) == (("a", "b"), ("make",))
+    assert await fleet.get(task.id) == task

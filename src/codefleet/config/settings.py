@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import msgspec
 from msgspec import Meta, field
 
-from codefleet.domain.noun import MOST, Amount, Count, Natural, Noun, Positive, Text
+from codefleet.domain.noun import MOST, Amount, Count, Days, Natural, Noun, Positive, Text
 from codefleet.domain.policy import Rule
 from codefleet.domain.prices import Price
 from codefleet.domain.routing import Route
@@ -185,7 +185,7 @@ class Config(Noun):
     agent_tools: bool = True
     """Give agents tools of the fleet over MCP: ask, report, note, create tasks."""
 
-    keep_runs_days: Amount = 14.0
+    keep_runs_days: Days = 14.0
     """Age after which `fleet gc` removes the files of an ended run."""
 
     coders: dict[str, dict[str, Any]] = field(default_factory=dict)

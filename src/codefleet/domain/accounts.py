@@ -15,6 +15,8 @@ Options = Mapping[str, Mapping[str, Any]]
 JITTER_SHARE = 0.05
 LONGEST_JITTER = timedelta(seconds=30)
 DOUBT = timedelta(minutes=1)
+LONGEST_REST = timedelta(days=366)
+"""What a provider says beyond this is noise: by then a human has looked."""
 
 
 def account_of(coder: str, options: Options) -> str:
@@ -32,6 +34,7 @@ def wakes_at(resets_at: datetime, now: datetime, who: str) -> datetime:
     """A little after the reset, for each `who` another moment, so that not all come at once."""
     if resets_at <= now:  # a provider that refuses and says "go on" at once is not to be believed
         resets_at = now + DOUBT
+    resets_at = min(resets_at, now + LONGEST_REST)
     longest = min((resets_at - now) * JITTER_SHARE, LONGEST_JITTER)
     return resets_at + longest * (crc32(who.encode()) / 2**32)
 

@@ -9,14 +9,14 @@ import msgspec
 from msgspec import ValidationError
 
 from codefleet.domain.errors import Invalid
-from codefleet.domain.noun import MOST, Noun
+from codefleet.domain.noun import LARGEST, MOST, Noun
 
 if TYPE_CHECKING:
     from msgspec import inspect
 
 N = TypeVar("N", bound=Noun)
 
-PLACED = re.compile(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
+PLACED = re.compile(r"(.*?)(?: - at (`key` in )?`\$([\w.\[\]]*)`)?", re.DOTALL)
 STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 FIELD = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
 THEIRS = ("Expected ", "Invalid ", "Integer ", "Number ", "Float ", "Input ", "Out of ")
@@ -26,6 +26,9 @@ FORMS = {"budget": "name what it limits: {usd: 1}, {tokens: 200000}, or both"}
 """How to write the fields whose form one cannot guess."""
 
 LONGEST_SHOWN = 80
+MOST_SHOWN = 10**30
+BYTES = (bytes, bytearray, memoryview)
+NO_KEYS = "its keys should be texts"
 NO_TEXT = "there are bytes in it that are no text"
 
 
@@ -44,18 +47,38 @@ class Complaint(NamedTuple):
 def checked(kind: type[N], said: Mapping[str, Any]) -> N:
     """A noun of what somebody said; what is wrong with that is told in one sentence."""
     try:
-        plain = msgspec.to_builtins(said)
+        plain = msgspec.to_builtins(said, builtin_types=BYTES)
         msgspec.json.encode(plain)  # half a character, which Python can hold, cannot be kept
     except UnicodeEncodeError:
         raise Invalid(NO_TEXT, hint="write it in UTF-8") from None
     except (TypeError, ValueError, RecursionError):
         raise Invalid("it must be plain JSON", hint="texts, numbers, lists and tables") from None
     try:
-        return msgspec.convert(plain, kind)
+        noun = msgspec.convert(plain, kind)
+        found = next(_lost(plain, []), None)
     except ValidationError as wrong:
         found = complaint(kind, plain, wrong)
-        hint = FORMS.get(next(iter(found.where), ""), f"mend {found.place} and try again")
-        raise Invalid(f"{found.place}: {found.what}", hint=hint) from None
+    if found is None:
+        return noun
+    hint = FORMS.get(next(iter(found.where), ""), f"mend {found.place} and try again")
+    raise Invalid(f"{found.place}: {found.what}", hint=hint)
+
+
+def _lost(value: Any, where: Sequence[str]) -> Iterator[Complaint]:
+    """What JSON would turn into something else in silence: no number, bytes, keys that are none."""
+    match value:
+        case Mapping():
+            if not all(isinstance(key, str) for key in value):
+                yield Complaint(where, NO_KEYS)
+            for key, inside in value.items():
+                yield from _lost(inside, [*where, str(key)])
+        case list() | tuple():
+            for number, inside in enumerate(value):
+                yield from _lost(inside, [*where, str(number)])
+        case float() if not math.isfinite(value):
+            yield Complaint(where, f"should be a number, not {value}")
+        case bytes() | bytearray() | memoryview():
+            yield Complaint(where, "should be a text, not bytes")
 
 
 def complaint(kind: type[msgspec.Struct], said: Any, wrong: ValidationError) -> Complaint:
@@ -68,10 +91,11 @@ def complaint(kind: type[msgspec.Struct], said: Any, wrong: ValidationError) -> 
         what = "there is no such field" if is_unknown else "it is missing"
         return Complaint([*where, field[2]], what, is_unknown)
     if placed[2]:
-        return Complaint(where, "its keys should be texts")
+        return Complaint(where, NO_KEYS)
     if not placed[1].startswith(THEIRS):
         return Complaint(where, placed[1])
-    return Complaint(where, f"should be {_wanted(kind, where)}, not {_shown(_at(said, where))}")
+    value = _at(said, where)
+    return Complaint(where, f"should be {_wanted(kind, where, value)}, not {_shown(value)}")
 
 
 def _steps(path: str, said: Any) -> Iterator[str]:
@@ -79,14 +103,22 @@ def _steps(path: str, said: Any) -> Iterator[str]:
     known: list[str] = []
     for name, key in STEP.findall(path):
         here = _at(said, known)
-        step = next(iter(here)) if key == "..." and len(here) == 1 else name or key
+        is_alone = isinstance(here, Mapping) and len(here) == 1
+        step = next(iter(here)) if key == "..." and is_alone else name or key
         known.append(str(step))
         yield str(step)
 
 
 def _at(said: Any, where: Sequence[str]) -> Any:
+    """What stands there; nothing where a hostile name of a field only looks like a path."""
     for step in where:
-        said = said.get(step) if isinstance(said, Mapping) else said[int(step)]
+        match said:
+            case Mapping():
+                said = said.get(step)
+            case list() | tuple() if step.isdecimal() and int(step) < len(said):
+                said = said[int(step)]
+            case _:
+                return None
     return said
 
 
@@ -100,14 +132,18 @@ def _shown(value: Any) -> str:
             return "a table"
         case float() if not math.isfinite(value):
             return str(value)
+        case int() if abs(value) > MOST_SHOWN:
+            return "a number so large"
+        case bytes() | bytearray() | memoryview():
+            return "bytes"
     return msgspec.json.encode(value).decode()
 
 
-def _wanted(kind: type[msgspec.Struct], where: Sequence[str]) -> str:
-    """What the type at this place asks for."""
+def _wanted(kind: type[msgspec.Struct], where: Sequence[str], value: Any) -> str:
+    """What the type at this place asks for, as far as it matters to this value."""
     from msgspec import inspect  # here, because only a mistake needs it
 
-    return _described(_type_at(inspect.type_info(kind), where))
+    return _described(_type_at(inspect.type_info(kind), where), value)
 
 
 def _type_at(found: "inspect.Type", where: Sequence[str]) -> "inspect.Type":
@@ -136,14 +172,14 @@ def _bare(found: "inspect.Type") -> "inspect.Type":
     return found
 
 
-def _described(found: "inspect.Type") -> str:
+def _described(found: "inspect.Type", value: Any) -> str:
     from msgspec import inspect
 
     match found:
         case inspect.IntType():
-            return f"a whole number{_bounds(found)}"
+            return f"a whole number{_bounds(found, value)}"
         case inspect.FloatType():
-            return f"a number{_bounds(found)}"
+            return f"a number{_bounds(found, value)}"
         case inspect.BoolType():
             return "true or false"
         case inspect.StrType():
@@ -159,10 +195,13 @@ def _described(found: "inspect.Type") -> str:
     return "a table"
 
 
-def _bounds(found: "inspect.IntType | inspect.FloatType") -> str:
+def _bounds(found: "inspect.IntType | inspect.FloatType", value: Any) -> str:
+    """The bounds of a number; those that nobody meets are told only to who went beyond."""
     bounds = {"from": found.ge, "above": found.gt, "to": found.le}
-    told = {word: bound for word, bound in bounds.items() if bound not in (None, MOST)}
-    return "".join(f" {word} {bound:g}" for word, bound in told.items())
+    is_beyond = isinstance(value, int | float) and value > (found.le or math.inf)
+    left_out = (None,) if is_beyond else (None, MOST, LARGEST)
+    told = {word: bound for word, bound in bounds.items() if bound not in left_out}
+    return "".join(f" {word} {bound:,.16g}" for word, bound in told.items())
 
 
 def _length(found: "inspect.StrType | inspect.VarTupleType | inspect.ListType", unit: str) -> str:

@@ -15,6 +15,8 @@ def valid(commands: Iterable[str]) -> None:
     for command in commands:
         if not _words(command):
             raise Invalid("a command is empty", hint="say a program and its arguments")
+        if "\0" in command:
+            raise Invalid(f"no program can be given {command!r}", hint="leave out its NUL")
         if found := _for_a_shell(command):
             raise Invalid(
                 f"no shell reads {command!r}, so {found!r} would be an argument",

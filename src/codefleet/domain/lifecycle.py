@@ -201,4 +201,6 @@ class Attempts(NamedTuple):
     longest_rest: timedelta = timedelta(minutes=5)
 
     def backoff(self, attempts: int) -> timedelta:
-        return min(self.first_rest * float(2 ** min(max(0, attempts - 1), 30)), self.longest_rest)
+        doublings = float(2 ** min(max(0, attempts - 1), 30))
+        rest_s = min(self.first_rest.total_seconds() * doublings, self.longest_rest.total_seconds())
+        return timedelta(seconds=rest_s)

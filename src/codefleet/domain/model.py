@@ -1,14 +1,23 @@
 """The nouns. One class per noun, from database row to JSON to tool schema: no shadow copies."""
 
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, NewType
 
 import msgspec
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
-from codefleet.domain.noun import Count, Instant, Noun, Positive
+from codefleet.domain.noun import (
+    Count,
+    Instant,
+    Natural,
+    Noun,
+    Positive,
+    are_texts,
+    each_once,
+    in_utc,
+)
 from codefleet.domain.words import Claimed, Complexity, Landing, Outcome, Reason, State
 
 TaskId = NewType("TaskId", str)
@@ -76,23 +85,21 @@ class Brief(Noun):
 class Draft(Brief):
     """A task as it is added, with a `name` for others that are added with it to need it by.
 
-    Its title becomes one line, its names are sorted, and nothing in it is too big to be kept.
+    Its title becomes one line, its names are sorted, and nothing in it is too big to be kept. What
+    is of a wrong type stays as it is: it is refused where the draft is added.
     """
 
     name: str | None = None
 
     def __post_init__(self) -> None:
-        force_setattr(self, "title", _one_line(self.title))
+        if isinstance(self.title, str):
+            force_setattr(self, "title", _one_line(self.title))
         for name in ("labels", "scope", "needs"):
-            force_setattr(self, name, each_once(getattr(self, name)))
-        if self.not_before and self.not_before.tzinfo:
-            force_setattr(self, "not_before", self.not_before.astimezone(UTC))
+            if are_texts(values := getattr(self, name)):
+                force_setattr(self, name, each_once(values))
+        if isinstance(self.not_before, datetime) and self.not_before.tzinfo:
+            force_setattr(self, "not_before", in_utc(self.not_before))
         _refuse_too_big(self.metadata)
-
-
-def each_once(values: Iterable[str]) -> tuple[str, ...]:
-    """Names as they are kept: sorted, and each once."""
-    return tuple(sorted(set(values)))
 
 
 def _one_line(title: str) -> str:
@@ -106,7 +113,7 @@ def _one_line(title: str) -> str:
 
 def _refuse_too_big(metadata: Mapping[str, Any]) -> None:
     try:
-        size = len(msgspec.json.encode(metadata)) if metadata else 0
+        size = len(msgspec.json.encode(metadata))
     except TypeError:
         raise ValueError("metadata must be plain JSON") from None
     if size > LARGEST_METADATA:
@@ -123,9 +130,9 @@ class Task(Brief):
     paused: bool = False
     approved: bool = False
     landing: bool = False
-    attempts: int = 0
-    runs: int = 0
-    fence: int = 0
+    attempts: Natural = 0
+    runs: Natural = 0
+    fence: Natural = 0
     reason: Reason | None = None
     note: str = ""
     route: str | None = None
@@ -133,7 +140,7 @@ class Task(Brief):
     landed: str | None = None
     created_at: Instant
     updated_at: Instant
-    version: int = 0
+    version: Natural = 0
 
 
 class Usage(Noun):
@@ -237,7 +244,7 @@ class Run(Noun):
     agent: str
     runner: RunnerId
     host: str
-    fence: int
+    fence: Natural
     lease_until: Instant
     coder: str
     model: str | None = None
@@ -257,7 +264,7 @@ class Run(Noun):
     result: Result | None = None
     started_at: Instant
     ended_at: Instant | None = None
-    version: int = 0
+    version: Natural = 0
 
     @property
     def is_live(self) -> bool:
@@ -277,7 +284,7 @@ class Runner(Noun):
     load: float = 0.0
     memory_free_mb: int = 0
     seen_at: Instant
-    version: int = 0
+    version: Natural = 0
 
 
 class Repo(Noun):
@@ -293,7 +300,7 @@ class Repo(Noun):
     remote: str | None = None
     paths: dict[str, str] = field(default_factory=dict)
     shared: bool = False
-    version: int = 0
+    version: Natural = 0
 
     @property
     def trunk_ref(self) -> str:
@@ -306,9 +313,9 @@ class Lane(Noun):
 
     repo: str
     holder: RunnerId
-    fence: int
+    fence: Natural
     lease_until: Instant
-    version: int = 0
+    version: Natural = 0
 
 
 class Question(Noun):
@@ -324,7 +331,7 @@ class Question(Noun):
     asked_at: Instant
     answer: str | None = None
     answered_at: Instant | None = None
-    version: int = 0
+    version: Natural = 0
 
 
 class Message(Noun):
@@ -340,7 +347,7 @@ class Message(Noun):
     sent_at: Instant
     run: RunId | None = None
     delivered_at: Instant | None = None
-    version: int = 0
+    version: Natural = 0
 
 
 class Rest(Noun):
@@ -351,7 +358,7 @@ class Rest(Noun):
     note: str
     since: Instant
     until: Instant | None = None
-    version: int = 0
+    version: Natural = 0
 
     def holds(self, now: datetime) -> bool:
         return self.until is None or self.until > now
@@ -370,7 +377,7 @@ class Workflow(Noun):
     tasks: tuple[TaskId, ...]
     budget: Budget | None = None
     created_at: Instant
-    version: int = 0
+    version: Natural = 0
 
 
 class Conflict(Noun):
@@ -381,13 +388,13 @@ class Conflict(Noun):
     paths: tuple[str, ...]
     found: str
     found_at: Instant
-    version: int = 0
+    version: Natural = 0
 
 
 class Event(Noun):
     """One line of the fleet's append-only log. The store gives it its `seq`."""
 
-    seq: int = 0
+    seq: Natural = 0
     at: Instant
     kind: str
     task: TaskId | None = None

@@ -4,6 +4,7 @@ A noun is checked where it comes in from outside, by `from_json` or by `checking
 makes one in the program vouches for its values.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, Any, Self, dataclass_transform
@@ -11,15 +12,20 @@ from typing import Annotated, Any, Self, dataclass_transform
 import msgspec
 from msgspec import Meta
 
-MOST = 1e12
-"""The most that a number of seconds or dollars can be: more than anybody means, but no infinity."""
+MOST = 1e9
+"""The most that a number of seconds or dollars can be: more than anybody means, and so little that
+every clock and calendar can add it up."""
+
+LARGEST = 2**53 - 1
+"""The largest whole number: every store, and every reader of JSON, has it exactly."""
 
 Instant = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
-Count = Annotated[int, Meta(ge=1)]
-Natural = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=1, le=LARGEST)]
+Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
 Positive = Annotated[float, Meta(gt=0, le=MOST)]
 Amount = Annotated[float, Meta(ge=0, le=MOST)]
+Days = Annotated[float, Meta(ge=0, le=100_000)]
 
 
 @lru_cache(maxsize=256)  # a moment is written many times: in a task, its run and their events
@@ -27,6 +33,26 @@ def instant(moment: datetime) -> str:
     """Fixed width and one zone, so that the order of the texts is the order of the moments."""
     utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return utc.isoformat(timespec="microseconds")
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same moment in the one zone that is kept; one outside of the calendar is a ValueError."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{moment.isoformat()} is outside of the calendar") from None
+
+
+def each_once(values: Iterable[str]) -> tuple[str, ...]:
+    """Names as they are kept: sorted, and each once."""
+    return tuple(sorted(set(values)))
+
+
+def are_texts(values: object) -> bool:
+    """Are these several texts? A single one is none of them, although it has many characters."""
+    if not isinstance(values, tuple | list | set | frozenset):
+        return False
+    return all(isinstance(value, str) for value in values)
 
 
 class Frozen(msgspec.StructMeta):

@@ -15,8 +15,8 @@ from msgspec import Meta, ValidationError
 from codefleet.domain import condition, graph, template
 from codefleet.domain.checking import complaint
 from codefleet.domain.errors import Cycle, Invalid
-from codefleet.domain.model import Budget, Draft, Stage, each_once
-from codefleet.domain.noun import Noun, Positive
+from codefleet.domain.model import Budget, Draft, Stage
+from codefleet.domain.noun import Noun, Positive, each_once
 from codefleet.domain.words import Landing, State
 
 NAME = re.compile(r"[A-Za-z_][\w-]{0,63}")

@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import asdict
+
 from codefleet.domain import command, fallout, graph, scheduling, scope
 from codefleet.domain.checking import checked
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Brief, Draft, Run, Task, TaskId, Workflow, each_once
+from codefleet.domain.model import Brief, Draft, Run, Task, TaskId, Workflow
+from codefleet.domain.noun import each_once
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.words import Landing, State
 from codefleet.fleet.accounts import Accounts
@@ -45,6 +48,7 @@ class Tasks(Agents, Accounts, Costs):
         """Queue tasks, and the workflow that they make up if they do."""
         if not drafts:
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
+        drafts = [checked(Draft, asdict(draft)) for draft in drafts]
         if by:
             _refuse_liberties(drafts)
         graph.order({draft.name: draft.needs for draft in drafts if draft.name})
@@ -192,11 +196,10 @@ class Tasks(Agents, Accounts, Costs):
     async def _task(
         self, draft: Draft, task_id: TaskId, named: Mapping[str, TaskId], now: datetime
     ) -> Task:
-        said = _said(checked(Draft, _said(draft)))
         _refuse_unusable(draft)
         needs = [await self._need(need, named) for need in draft.needs]
         its = {"needs": each_once(needs), "repo": await self._repo(draft.repo)}
-        return Task(id=task_id, created_at=now, updated_at=now, **(said | its))
+        return Task(id=task_id, created_at=now, updated_at=now, **(_said(draft) | its))
 
     async def _need(self, need: str, named: Mapping[str, TaskId]) -> TaskId:
         return named.get(need) or (await self.get(need)).id
@@ -291,6 +294,11 @@ def _refuse_unusable(draft: Brief) -> None:
     """Refuse now what would otherwise cost a run, or never start one."""
     scope.valid(draft.scope)
     command.valid(draft.checks)
+    for name in ("base", "model", "coder", "fallback", "assignee"):
+        if "\0" in (getattr(draft, name) or ""):
+            raise Invalid(f"{name}: no name has a NUL in it", hint="leave that character out")
+    if any("\0" in label for label in draft.labels):
+        raise Invalid("labels: no name has a NUL in it", hint="leave that character out")
     if draft.fallback and draft.fallback == draft.coder:
         raise Invalid(
             f"{draft.coder} cannot be its own fallback", hint="name another coder, or none"

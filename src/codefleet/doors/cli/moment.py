@@ -9,6 +9,9 @@ from codefleet.doors.cli.call import call
 UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 SPAN = re.compile(r"\+?\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
 
+LONGEST = timedelta(days=100_000)
+"""No calendar has a day that is much further away from now."""
+
 
 def moment(text: str) -> datetime:
     """`2026-11-16 09:00` by the clock on the wall, an ISO time with its zone, or `+2h`."""
@@ -27,7 +30,9 @@ def span(text: str) -> timedelta:
     """`30d`, `12h`: a time that is so long."""
     try:
         if found := SPAN.fullmatch(text.strip()):
-            return timedelta(**{UNITS[found[2]]: float(found[1])})
+            long = timedelta(**{UNITS[found[2]]: float(found[1])})
+            if long <= LONGEST:
+                return long
     except OverflowError:
         pass
     raise Invalid(f"{text[:80]!r} is no span of time", hint="say 90m, 12h, 30d or 8w")

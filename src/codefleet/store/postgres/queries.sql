@@ -493,15 +493,16 @@ ORDER BY place
 
 -- name: spent
 -- A bill: what is not asked by falls into one row. An index holds just these events, by time.
+-- An agent may tell any number, and however often: a sum has a bound.
 SELECT CASE WHEN %(by_day)s THEN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') ELSE '' END,
     CASE WHEN %(by_coder)s THEN coalesce(data ->> 'coder', '') ELSE '' END,
     CASE WHEN %(by_model)s THEN coalesce(data ->> 'model', '') ELSE '' END,
     CASE WHEN %(by_repo)s THEN coalesce(data ->> 'repo', '') ELSE '' END,
     CASE WHEN %(by_task)s THEN coalesce(task, '') ELSE '' END,
     CASE WHEN %(by_source)s THEN coalesce(data ->> 'source', '') ELSE '' END,
-    coalesce(sum((data ->> 'input_tokens')::numeric), 0)::bigint,
-    coalesce(sum((data ->> 'output_tokens')::numeric), 0)::bigint,
-    coalesce(sum((data ->> 'cached_tokens')::numeric), 0)::bigint,
+    least(coalesce(sum((data ->> 'input_tokens')::numeric), 0), 9007199254740991)::bigint,
+    least(coalesce(sum((data ->> 'output_tokens')::numeric), 0), 9007199254740991)::bigint,
+    least(coalesce(sum((data ->> 'cached_tokens')::numeric), 0), 9007199254740991)::bigint,
     coalesce(sum((data ->> 'cost_usd')::float8), 0.0)
 FROM (
     SELECT at, task, body::jsonb -> 'data' AS data FROM events

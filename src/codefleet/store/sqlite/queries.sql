@@ -415,15 +415,16 @@ ORDER BY +place
 
 -- name: spent
 -- A bill: what is not asked by falls into one row. An index holds just these events, by time.
+-- `total` where `sum` would give up: an agent may tell any number, and however often.
 SELECT CASE WHEN :by_day THEN substr(json_extract(body, '$.at'), 1, 10) ELSE '' END,
     CASE WHEN :by_coder THEN coalesce(json_extract(body, '$.data.coder'), '') ELSE '' END,
     CASE WHEN :by_model THEN coalesce(json_extract(body, '$.data.model'), '') ELSE '' END,
     CASE WHEN :by_repo THEN coalesce(json_extract(body, '$.data.repo'), '') ELSE '' END,
     CASE WHEN :by_task THEN coalesce(task, '') ELSE '' END,
     CASE WHEN :by_source THEN coalesce(json_extract(body, '$.data.source'), '') ELSE '' END,
-    coalesce(sum(json_extract(body, '$.data.input_tokens')), 0),
-    coalesce(sum(json_extract(body, '$.data.output_tokens')), 0),
-    coalesce(sum(json_extract(body, '$.data.cached_tokens')), 0),
+    CAST(min(total(json_extract(body, '$.data.input_tokens')), 9007199254740991) AS INTEGER),
+    CAST(min(total(json_extract(body, '$.data.output_tokens')), 9007199254740991) AS INTEGER),
+    CAST(min(total(json_extract(body, '$.data.cached_tokens')), 9007199254740991) AS INTEGER),
     coalesce(sum(json_extract(body, '$.data.cost_usd')), 0.0)
 FROM events INDEXED BY events_used
 WHERE kind = 'run.used' AND json_extract(body, '$.at') >= :since
