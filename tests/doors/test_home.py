@@ -179,7 +179,10 @@ def test_an_export_overwrites_nothing(fleet: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-@pytest.mark.parametrize("line", ["words", "{}", '{"kind": "task", "body": {"id": 3}}', "[1]"])
+NO_TASK, DEEP = '{"kind": "task", "body": {"id": 3}}', '{"kind": "task", "body": ' + "[" * 100_000
+
+
+@pytest.mark.parametrize("line", ["words", "{}", NO_TASK, "[1]", DEEP])
 def test_an_import_of_something_else_is_refused_and_changes_nothing(fleet: Cli, line: str) -> None:
     result = program("import", "-", stdin=line + "\n")
     assert result.code in (2, 4)

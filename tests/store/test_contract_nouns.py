@@ -1,7 +1,7 @@
 """The contract: runs, questions, conflicts, repos, runners, lanes, settings; out, in and gone."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from codefleet.domain.model import (
     Usage,
     Workflow,
 )
+from codefleet.domain.noun import LARGEST
 from codefleet.domain.words import Reason
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.kinds import KINDS
@@ -199,6 +200,15 @@ async def test_a_bill_has_a_row_for_each_value_of_what_it_is_by(store: Store) ->
     ]
 
 
+async def test_a_bill_of_more_tokens_than_can_be_counted_is_still_a_bill(store: Store) -> None:
+    absurd = Usage(input_tokens=2**62, output_tokens=10**20, cost_usd=1e15).plain()
+    lines = [Event(at=START, kind="run.used", task=TaskId("a"), data=absurd) for _ in range(3)]
+    await store.write(Write(events=lines))
+    (bill,) = await store.spent(since=START)
+    assert (bill.usage.input_tokens, bill.usage.output_tokens) == (LARGEST, LARGEST)
+    assert (bill.usage.cached_tokens, bill.usage.cost_usd) == (0, 3e15)
+
+
 async def test_nothing_was_spent_in_an_empty_store(store: Store) -> None:
     assert await store.spent(since=START) == []
 
@@ -265,6 +275,21 @@ async def test_an_imported_log_follows_what_was_already_said(store: Store) -> No
     assert [one.seq for one in after] == sorted({one.seq for one in after})
 
 
+async def test_an_imported_moment_counts_in_utc(store: Store) -> None:
+    east = START.astimezone(timezone(timedelta(hours=9)))
+    told, waits = used(1.0).evolve(seq=1, at=east), task("a").evolve(not_before=east)
+    await store.load([("event", told.json()), ("task", waits.json())])
+    (bill,) = await store.spent(since=START, until=START + timedelta(hours=1), by=["day"])
+    assert (bill.day, bill.usage.cost_usd) == ("2026-01-01", 1.0)
+    assert "+09:00" not in "".join([text async for _, text in store.export()])
+
+
+BEFORE_TIME = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=9)))
+HALF = Workflow(
+    id="w", name="n", prompt="", repo="shop", tasks=(TaskId("ghost"),), created_at=START
+)
+
+
 @pytest.mark.parametrize(
     ("row", "error", "words"),
     [
@@ -272,6 +297,14 @@ async def test_an_imported_log_follows_what_was_already_said(store: Store) -> No
         (("task", '{"id": "x"}'), Invalid, "line 2: this is no task"),
         (("task", "not json"), Invalid, "line 2: this is no task"),
         (("setting", '{"name": 1}'), Invalid, "line 2: this is no setting"),
+        (("setting", "5"), Invalid, "line 2: this is no setting"),
+        (("task", task("../x").json()), Invalid, "line 2: this is no task"),
+        (("task", task("..").json()), Invalid, "line 2: this is no task"),
+        (("repo", Repo(name="a/../..", path="/x", trunk="main").json()), Invalid, "is no repo"),
+        (("task", task("x").evolve(version=2**63).json()), Invalid, "line 2: this is no task"),
+        (("event", event().evolve(seq=2**63 - 1).json()), Invalid, "line 2: this is no event"),
+        (("event", event().evolve(at=BEFORE_TIME).json()), Invalid, "line 2: this is no event"),
+        (("workflow", HALF.json()), Invalid, "the workflow w has a task ghost"),
         (("task", task("x", needs=("ghost",)).json()), NotFound, "no task ghost"),
         (("task", task("x", needs=("x",)).json()), Cycle, "x"),
         (("event", event().evolve(seq=1).json()), Invalid, "twice"),

@@ -57,7 +57,7 @@ def _row(number: int, line: str) -> Row:
     try:
         row = json.loads(line)
         return Row(str(row["kind"]), row["body"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise Invalid(
             f"line {number} is not a line of an export", hint="`fleet export` writes such files"
         ) from None

@@ -1,12 +1,14 @@
 """The lines of an export as nouns, for every store alike."""
 
 import json
+import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Conflict, Event, Message, Question, Repo, Run, Task, Workflow
-from codefleet.domain.noun import Noun
+from codefleet.domain.noun import Noun, in_utc
 
 _NOUNS: dict[str, type[Noun]] = {
     "repo": Repo,
@@ -18,6 +20,9 @@ _NOUNS: dict[str, type[Noun]] = {
     "workflow": Workflow,
     "event": Event,
 }
+
+_NAME = re.compile(r"(?!\.{1,2}$)[^/\0]+")
+"""What can name a folder, as ids of runs and names of repos do, and cannot lead out of another."""
 
 Nouns = dict[str, list[Any]]
 
@@ -32,10 +37,11 @@ def parsed(exported: Sequence[tuple[str, str]]) -> Nouns:
             )
         try:
             nouns[kind].append(_noun(kind, text))
-        except (ValueError, KeyError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise Invalid(
                 f"line {number}: this is no {kind}", hint=str(error).splitlines()[0]
             ) from error
+    _refuse_half_a_workflow(nouns)
     return nouns
 
 
@@ -43,4 +49,33 @@ def _noun(kind: str, text: str) -> Any:
     if kind == "setting":
         setting = json.loads(text)
         return str(setting["name"]), str(setting["value"])
-    return _NOUNS[kind].from_json(text)
+    noun = _in_one_zone(_NOUNS[kind].from_json(text))
+    if isinstance(noun, Task | Run | Repo):
+        _refuse_no_name(noun.name if isinstance(noun, Repo) else noun.id)
+    return noun
+
+
+def _in_one_zone(noun: Noun) -> Noun:
+    """The noun with its moments in UTC: they are compared as texts too."""
+    fields = {name: getattr(noun, name) for name in type(noun).__struct_fields__}
+    zoned = {
+        name: in_utc(value)
+        for name, value in fields.items()
+        if isinstance(value, datetime) and value.tzinfo is not UTC
+    }
+    return noun.evolve(**zoned) if zoned else noun
+
+
+def _refuse_half_a_workflow(nouns: Nouns) -> None:
+    known = {task.id for task in nouns["task"]}
+    for flow in nouns["workflow"]:
+        if missing := sorted(set(flow.tasks) - known):
+            raise Invalid(
+                f"the workflow {flow.id} has a task {missing[0]}, which the import does not hold",
+                hint="`fleet export` writes both",
+            )
+
+
+def _refuse_no_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name[:40]!r} is no name")
