@@ -23,6 +23,7 @@ from codefleet.domain.model import (
     Usage,
     Workflow,
 )
+from codefleet.domain.noun import Instant
 from codefleet.domain.scheduling import Want
 from codefleet.domain.views import Spent
 from codefleet.domain.words import State
@@ -236,7 +237,7 @@ class Limited(NamedTuple):
     """The provider refuses more work until `resets_at`."""
 
     text: str
-    resets_at: datetime | None = None
+    resets_at: Instant | None = None
 
 
 class Asks(NamedTuple):

@@ -2,10 +2,25 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Usage
-from codefleet.ports import Broke, Finished, Limited, Said, Signal, Started, Tool, Touched, Used
-from codefleet.runner.agents.hearing import Heard, told
+from codefleet.ports import (
+    Asks,
+    Broke,
+    Finished,
+    Limited,
+    Said,
+    Signal,
+    Started,
+    Tool,
+    Touched,
+    Used,
+)
+from codefleet.runner.agents.hearing import Heard, sound, told
 from tests.coders.assignments import assignment
 
 AT = datetime(2026, 11, 15, 19, 28, tzinfo=UTC)
@@ -57,3 +72,36 @@ def test_a_tool_is_in_flight_until_the_last_of_several_calls_has_answered() -> N
 
 def test_an_agent_that_speaks_again_waits_for_no_tool() -> None:
     assert not heard(Tool("shell", "denied: no"), Said("Then not.")).in_tool
+
+
+NAIVE = AT.replace(tzinfo=None)
+NONE: Any = None
+TEXT: Any = "12"
+UNSOUND: list[Any] = [
+    "words",
+    None,
+    Said(NONE),
+    Said("half \ud800"),
+    Tool("shell", NONE),
+    Started(session=NONE, model=5),  # type: ignore[arg-type]  # a plug-in may tell anything
+    Used(NONE),
+    Used(Usage(cost_usd=float("nan"))),
+    Used(Usage(input_tokens=TEXT)),
+    Limited("wait", NAIVE),
+    Limited("wait", TEXT),
+    Asks("Which?", (5,)),  # type: ignore[arg-type]
+    Asks("Which?", TEXT),
+]
+
+
+@pytest.mark.parametrize("signal", UNSOUND, ids=repr)
+def test_what_could_not_be_read_again_is_no_signal(signal: Any) -> None:
+    with pytest.raises(Workspace, match="the coder parrot told what cannot be kept"):
+        sound(signal, "parrot")
+
+
+def test_a_sound_signal_is_itself_and_a_list_is_as_good_as_a_tuple() -> None:
+    options: Any = ["a", "b"]
+    for signal in (Said("x", more=True), Used(Usage(cost_usd=1.5), model="m"), Limited("no", AT)):
+        assert sound(signal, "parrot") == signal
+    assert sound(Asks("Which?", options), "parrot") == Asks("Which?", ("a", "b"))

@@ -3,7 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import get_args
 
+import msgspec
+
+from codefleet.domain.errors import Workspace
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run, Usage
 from codefleet.ports import (
@@ -126,11 +130,25 @@ def _words(end: End) -> str:
     return end.text if isinstance(end, Finished) else ""
 
 
+def sound(signal: Signal, coder: str) -> Signal:
+    """The signal as it can be kept: a coder may be anybody's, and what it tells goes into rows."""
+    try:
+        if isinstance(signal, get_args(Signal)):
+            kept: Signal = msgspec.json.decode(msgspec.json.encode(signal), type=type(signal))
+            return kept
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise Workspace(
+        f"the coder {coder} told what cannot be kept: {signal!r:.200}",
+        hint="its tests find such mistakes: codefleet.testing.conformance",
+    )
+
+
 def hear_the_end(heard: Heard, coder: Coder, exit_code: int | None, stderr: str) -> list[Signal]:
     """Ask the coder what the program's end means, when its output did not tell."""
     if heard.end is not None or exit_code is None:
         return []
-    signals = list(coder.explain(exit_code, stderr))
+    signals = [sound(signal, coder.name) for signal in coder.explain(exit_code, stderr)]
     for signal in signals:
         heard.take(signal)
     return signals

@@ -14,7 +14,7 @@ from codefleet.domain.liveness import Life, Patience
 from codefleet.domain.model import Event, Task
 from codefleet.ports import Abilities, Coder, Filled, Signal, Wants
 from codefleet.runner.agents.conversation import Conversation
-from codefleet.runner.agents.hearing import LONGEST_TEXT, Heard, told
+from codefleet.runner.agents.hearing import LONGEST_TEXT, Heard, sound, told
 from codefleet.runner.agents.heartbeat import Heartbeat
 from codefleet.runner.agents.redaction import abridged, redacted
 from codefleet.runner.agents.tail import Beat, Tail
@@ -146,7 +146,8 @@ class Listener:
         """What a line means, without keys; what goes back to the agent stays as it is."""
         for signal in self.coder.read(line):
             is_sent_back = isinstance(signal, Wants)
-            yield signal if is_sent_back else redacted(signal, self.hold.secrets, abridged)
+            kept = signal if is_sent_back else redacted(signal, self.hold.secrets, abridged)
+            yield sound(kept, self.coder.name)
 
     async def _feel(self) -> None:
         """Stop an agent that overran its time, money or context, or shows no sign of life."""

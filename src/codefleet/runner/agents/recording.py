@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from codefleet.ports import Coder, Signal
 from codefleet.runner import verdict
-from codefleet.runner.agents.hearing import Heard, hear_the_end
+from codefleet.runner.agents.hearing import Heard, hear_the_end, sound
 from codefleet.runner.custody import Exit, split_lines
 
 
@@ -19,7 +19,8 @@ class Recording(NamedTuple):
 def read(coder: Coder, output: bytes, exit: Exit, stderr: str = "") -> Recording:
     """Read the output of a program that ended so."""
     heard = Heard()
-    signals = [signal for line in split_lines(output) for signal in coder.read(line)]
+    told = (signal for line in split_lines(output) for signal in coder.read(line))
+    signals = [sound(signal, coder.name) for signal in told]
     for signal in signals:
         heard.take(signal)
     signals += hear_the_end(heard, coder, exit.code, stderr)
