@@ -181,6 +181,12 @@ def test_a_bad_variable_is_refused_by_its_name(home: Path) -> None:
     assert refused(home, env={"FLEET_AGENTS": "many"}).problem.startswith("FLEET_AGENTS: agents")
 
 
+@pytest.mark.parametrize("name", ["FLEET_MODEL", "FLEET_HOST", "FLEET_DEFAULT_MODEL"])
+def test_a_variable_of_bytes_that_are_no_text_is_refused_by_its_name(home: Path, name: str) -> None:
+    with pytest.raises(BadConfig, match=f"{name}: there are bytes in it that are no text"):
+        load(home, env={name: os.fsdecode(b"large\xff")})
+
+
 def test_a_bad_flag_is_refused_by_its_name(home: Path) -> None:
     with pytest.raises(BadConfig, match=r"^--agents: agents should be"):
         load(home, env={}, flags={"agents": -1})

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, get_origin
 from codefleet.config.older import OLD_NAMES
 from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, types
 from codefleet.config.values import toml_values, value_of
+from codefleet.domain.checking import NO_TEXT
 from codefleet.domain.errors import BadConfig
 
 FILE = "fleet.toml"
@@ -55,12 +56,21 @@ def repo_tables(main: Layer) -> Iterator[Layer]:
 def variable_layers(env: Mapping[str, str]) -> Iterator[Layer]:
     """Older names come first: where both are set, ours is the stronger."""
     for name, (key, *path) in OLD_NAMES.items():
-        if env.get(name):
-            yield Layer(name, {key: _nested(path, env[name]) if path else value_of(key, env[name])})
+        if said := _text(env, name):
+            yield Layer(name, {key: _nested(path, said) if path else value_of(key, said)})
     for key in KEYS:
         name = f"FLEET_{key.upper()}"
-        if env.get(name) and get_origin(types()[key]) is not dict:
-            yield Layer(name, {key: value_of(key, env[name])})
+        if get_origin(types()[key]) is not dict and (said := _text(env, name)):
+            yield Layer(name, {key: value_of(key, said)})
+
+
+def _text(env: Mapping[str, str], name: str) -> str | None:
+    """What a variable says; Python can hold bytes there that are no text, but no store can."""
+    said = env.get(name)
+    try:
+        return said if said is None or said.encode() else None
+    except UnicodeEncodeError:
+        raise BadConfig(f"{name}: {NO_TEXT}", hint="write it in UTF-8") from None
 
 
 def read(path: Path) -> str:
