@@ -1,13 +1,14 @@
 """The home: init, doctor, export, import, reset, gc."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.doors.conftest import Cli, program
 from tests.doors.test_add import added
-from tests.gitrepo import SampleRepo
+from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
 
 
@@ -256,3 +257,24 @@ def test_a_second_clone_is_no_moved_repository(
     assert result.code == 4
     assert f"shop still stands at {repo.path}" in result.err
     assert "clone is a repo of this fleet" in fleet("init").err
+
+
+def test_a_copy_beside_a_repository_that_the_fleet_has_worked_on_is_another_repo(
+    fleet: Cli, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(fleet, "One", "-d", script("write one.txt 1"))
+    assert fleet("run", "--until-idle").code == 0
+    monkeypatch.chdir(shutil.copytree(repo.path, tmp_path / "copy"))
+    assert "copy is a repo of this fleet" in fleet("init").err
+    assert f"repo shop: {repo.path}" in fleet("doctor").out
+
+
+def test_a_new_repository_is_not_taken_for_one_that_vanished(
+    fleet: Cli, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(fleet, "One", "-d", script("write one.txt 1"))
+    assert fleet("run", "--until-idle").code == 0
+    monkeypatch.chdir(make_repo(tmp_path / "store", {"README.md": "# store\n"}).path)
+    shutil.rmtree(repo.path)
+    assert "store is a repo of this fleet" in fleet("init").err
+    assert f"repo shop: there is no {repo.path}" in fleet("doctor").out
