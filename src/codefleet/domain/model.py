@@ -8,16 +8,7 @@ import msgspec
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
-from codefleet.domain.noun import (
-    Count,
-    Instant,
-    Natural,
-    Noun,
-    Positive,
-    are_texts,
-    each_once,
-    in_utc,
-)
+from codefleet.domain.noun import Count, Instant, Natural, Noun, Positive, each_once, in_utc
 from codefleet.domain.words import Claimed, Complexity, Landing, Outcome, Reason, State
 
 TaskId = NewType("TaskId", str)
@@ -95,8 +86,7 @@ class Draft(Brief):
         if isinstance(self.title, str):
             force_setattr(self, "title", _one_line(self.title))
         for name in ("labels", "scope", "needs"):
-            if are_texts(values := getattr(self, name)):
-                force_setattr(self, name, each_once(values))
+            force_setattr(self, name, each_once(getattr(self, name)))
         if isinstance(self.not_before, datetime) and self.not_before.tzinfo:
             force_setattr(self, "not_before", in_utc(self.not_before))
         _refuse_too_big(self.metadata)

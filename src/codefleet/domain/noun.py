@@ -44,12 +44,13 @@ def in_utc(moment: datetime) -> datetime:
 
 
 def each_once(values: Iterable[str]) -> tuple[str, ...]:
-    """Names as they are kept: sorted, and each once."""
-    return tuple(sorted(set(values)))
+    """Names as they are kept: sorted, and each once. What are no texts stay as they are: a single
+    text, although it has many characters, is refused where it is checked."""
+    unfit: Any = values
+    return tuple(sorted(set(values))) if _are_texts(values) else unfit
 
 
-def are_texts(values: object) -> bool:
-    """Are these several texts? A single one is none of them, although it has many characters."""
+def _are_texts(values: object) -> bool:
     if not isinstance(values, tuple | list | set | frozenset):
         return False
     return all(isinstance(value, str) for value in values)
