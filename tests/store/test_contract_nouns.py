@@ -1,5 +1,6 @@
 """The contract: runs, questions, conflicts, repos, runners, lanes, settings; out, in and gone."""
 
+import json
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -331,3 +332,11 @@ async def test_erase_forgets_everything_but_that_it_happened_and_the_rise_of_seq
     assert [(one.kind, one.seq) for one in await store.events()] == [("fleet.reset", last + 1)]
     (told,) = await store.write(Write(events=[event()]))
     assert told.seq == last + 2
+
+
+async def test_what_is_wrong_with_an_imported_line_is_told_in_our_words(store: Store) -> None:
+    wrong = json.dumps({**task("x").plain(), "priority": "high"})
+    with pytest.raises(Invalid) as refused:
+        await store.load([("task", wrong)])
+    assert refused.value.problem == "line 1: this is no task"
+    assert refused.value.hint == 'priority: should be a whole number from 1 to 5, not "high"'

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import ValidationError
+
+from codefleet.domain.checking import complaint
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Conflict, Event, Message, Question, Repo, Run, Task, Workflow
 from codefleet.domain.noun import Noun, in_utc
@@ -37,12 +40,20 @@ def parsed(exported: Sequence[tuple[str, str]]) -> Nouns:
             )
         try:
             nouns[kind].append(_noun(kind, text))
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError) as wrong:
             raise Invalid(
-                f"line {number}: this is no {kind}", hint=str(error).splitlines()[0]
-            ) from error
+                f"line {number}: this is no {kind}", hint=_told(kind, text, wrong)
+            ) from None
     _refuse_half_a_workflow(nouns)
     return nouns
+
+
+def _told(kind: str, text: str, wrong: Exception) -> str:
+    """What is wrong with a line, in our words where they are the library's."""
+    if not isinstance(wrong, ValidationError):
+        return str(wrong).splitlines()[0]
+    found = complaint(_NOUNS[kind], json.loads(text), wrong)
+    return f"{found.place}: {found.what}"
 
 
 def _noun(kind: str, text: str) -> Any:

@@ -34,7 +34,7 @@ def init(share: bool, moved: str | None) -> None:
     home_new = not folder.is_dir()
     settings_new = _write_settings(folder)
     here = repo_here() or bare_here()
-    if (share or moved) and not here:
+    if (share or moved is not None) and not here:
         raise Invalid("this is no git repository", hint="go into the one that is meant")
     repo = call(lambda fleet: _register(fleet, here, share=share, moved=moved), create=True)
     say(f"{'made' if home_new else 'found'} the fleet's home {folder}")
@@ -123,7 +123,7 @@ async def _register(
 ) -> Repo | None:
     from codefleet.runner.desk import Desk
 
-    if folder and moved:
+    if folder and moved is not None:
         await repository.moved(fleet, moved, folder)
     known = await repository.known_repo(fleet, folder) if folder else None
     if known and share:
