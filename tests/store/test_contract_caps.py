@@ -78,6 +78,15 @@ async def test_what_is_full_is_passed_by_for_what_is_not(store: Store) -> None:
     assert await claimed(store, caps, seats(3)) == ["b"]
 
 
+async def test_what_becomes_full_within_a_claim_is_passed_by_from_there_on(store: Store) -> None:
+    shop = [task(f"s{number:02}", priority=5, scope=(f"s/{number}",)) for number in range(30)]
+    mine = [task(f"m{number:02}", repo="mine", assignee="here-2") for number in range(30)]
+    rest = [task("c1", repo="rest", coder="codex"), task("c2", repo="rest", coder="codex")]
+    await add(store, *shop, *mine, *rest, task("last", repo="rest", priority=1))
+    caps = Caps(repos=(("shop", 2),), coders=(("codex", 1),))
+    assert await claimed(store, caps, seats(9)) == ["s00", "s01", "m00", "c1", "last"]
+
+
 async def test_a_task_that_names_no_coder_counts_for_that_of_the_seat(store: Store) -> None:
     await add(store, task("own", coder="codex"), task("default"), task("more"))
     caps = Caps(coders=(("claude", 1), ("codex", 1)))

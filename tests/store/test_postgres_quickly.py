@@ -6,13 +6,15 @@ from collections.abc import AsyncIterator
 import pytest
 from psycopg import OperationalError
 
+from codefleet.domain.caps import Caps
+from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery
 from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.postgres.trouble import is_passing
 from tests import postgres
 from tests.store.conftest import needs_postgres
-from tests.store.samples import add, completed, take, task
+from tests.store.samples import add, claim, completed, seat, take, task
 
 pytestmark = needs_postgres
 
@@ -123,6 +125,23 @@ async def _worked_off(address: str, name: str) -> None:
             await store.write(completed(await take(store)))
     finally:
         await store.close()
+
+
+@pytest.mark.parametrize(
+    "want", [Want(caps=Caps(repos=(("shop", 1),))), Want(caps=Caps(coders=(("claude", 1),))), Want()]
+)
+async def test_a_claim_holds_few_of_the_many_tasks_that_have_no_place_any_more(
+    address: str, connection: Connection, want: Want
+) -> None:
+    store = PostgresStore(address)
+    try:
+        assignee = None if want.caps else "claude-1"
+        await add(store, *(task(f"t{number}", assignee=assignee) for number in range(100)))
+        assert await claim(store, want, [seat("claude-1"), seat("claude-2")]) == ["t0"]
+    finally:
+        await store.close()
+    held = await connection.execute("SELECT id FROM tasks WHERE state = 'pending' AND xmax <> '0'")
+    assert await held.fetchall() == [("t1",)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from codefleet.store.postgres.steps import Answer
 from codefleet.store.postgres.transaction import Cursor, Told, Transaction
 
 _FILTERS = {
-    "seats": "for_seats",
     "coders": "for_coders",
     "repos": "for_repos",
     "labels": "for_labels",
@@ -130,21 +129,18 @@ class _Choice:
         self._chosen: list[Task] = []
         self._assigned: dict[str, Seat] = {}
         self._busy: list[Task] | None = None
-        self._seen: list[str] = []
+        self._seen: set[str] = set()
         self._values: dict[str, Any] = {
-            "seats": list(self._free),
             "coders": list(want.coders),
             "repos": list(want.repos),
             "labels": list(want.labels),
             "resting": [" ".join(pair) for pair in want.resting],
             "task": want.task,
             "coder": room.coder,
-            "full_repos": room.full_repos,
-            "full_coders": room.full_coders,
         }
         self._filters = [name for value, name in _FILTERS.items() if self._values[value]]
         self._filters += ["for_task"] if want.task else []
-        self._filters += ["unless_full"] if room.full_repos or room.full_coders else []
+        self._filters += ["unless_full"] if want.caps else []
         self._ready = _Head("ready_one" if want.task else "ready", "hold_task")
 
     async def made(self, now: datetime | None) -> list[tuple[Task, Seat]]:
@@ -169,15 +165,24 @@ class _Choice:
             if len(self._chosen) == self._seats or len(found) < asked:
                 return
             asked *= 2
-            found = await (await self._some(head, asked)).fetchall()
+            found = await (await self._some(head, asked, after=found[-1])).fetchall()
 
-    async def _some(self, head: "_Head", limit: int) -> Cursor:
-        names = (head.name, "unless_paused", *self._filters, "unless_seen", "most_urgent_first")
-        return await self._tx.run(*names, head.hold, **self._values, seen=self._seen, limit=limit)
+    async def _some(self, head: "_Head", limit: int, after: Sequence[Any] = ()) -> Cursor:
+        """The next candidates, but for those to whom caps and seats now leave no place."""
+        names = [head.name, "unless_paused", "for_seats", *self._filters]
+        values = {**self._values, "limit": limit, "seats": list(self._free)}
+        values["full_repos"] = self._room.full_repos
+        values["full_coders"] = self._room.full_coders
+        if after:
+            names.append("after_those")
+            *_, values["priority"], values["place"] = after
+        return await self._tx.run(*names, "most_urgent_first", head.hold, **values)
 
     async def _take(self, found: Rows) -> None:
-        candidates = [(Task.from_json(body), lost) for body, lost in found]
-        self._seen += [task.id for task, _ in candidates]
+        read = [(Task.from_json(body), lost) for body, lost, *_ in found]
+        # One whose priority was just changed may come twice.
+        candidates = [(task, lost) for task, lost in read if task.id not in self._seen]
+        self._seen.update(task.id for task, _ in candidates)
         if self._busy is None and any(task.scope for task, _ in candidates):
             await self._tx.run("lock_scopes")
             busy = await self._tx.rows("busy", now=self.now)

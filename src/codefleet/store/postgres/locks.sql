@@ -35,9 +35,9 @@ FOR UPDATE OF task, run SKIP LOCKED
 -- The same where there may be no run.
 FOR UPDATE OF task SKIP LOCKED
 
--- name: unless_seen
--- The next ones after those that were looked at.
-AND task.id <> ALL (%(seen)s)
+-- name: after_those
+-- The next ones after those that were looked at, which may be many: their place tells, not a list.
+AND (task.priority < %(priority)s OR (task.priority = %(priority)s AND task.place > %(place)s))
 
 -- name: listen
 -- The one thing that lives as long as a connection, so its connection does nothing else.

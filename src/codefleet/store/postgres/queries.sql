@@ -271,14 +271,14 @@ SELECT moment(%(now)s), EXISTS (
 
 -- name: expired
 -- Tasks whose holder went away: their leases ran out. They come before all others.
-SELECT task.body, run.body
+SELECT task.body, run.body, task.priority, task.place
 FROM runs AS run JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until <= %(now)s AND task.state = 'running'
     AND NOT task.paused
 
 -- name: ready
 -- A task that was cancelled and retried waits until the run that held it has ended or ran out.
-SELECT task.body, run.body
+SELECT task.body, run.body, task.priority, task.place
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
@@ -287,7 +287,7 @@ WHERE task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
 
 -- name: ready_one
 -- The same for a claim of one task by its id.
-SELECT task.body, run.body
+SELECT task.body, run.body, task.priority, task.place
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.id = %(task)s AND task.state = 'pending' AND task.unmet = 0 AND NOT task.paused

@@ -84,9 +84,7 @@ class _Choice:
         self._statements, values = _asked(tuple(self._free), want)
         self._values = {**values, "now": instant(now)}
         if want.caps:
-            self._values["coder"] = room.coder
-            self._values["full_repos"] = rows.listed(room.full_repos)
-            self._values["full_coders"] = rows.listed(room.full_coders)
+            self._values |= self._places()
 
     def made(self) -> list[tuple[Task, Seat]]:
         """Assigned tasks take their seats while choosing; the rest share what is left."""
@@ -112,17 +110,41 @@ class _Choice:
         expired, ready = self._statements
         some_expired = self._database.run("some_expired", self._values).fetchone()
         for names in (expired, ready) if some_expired else (ready,):
-            found = self._database.run_joined(names, self._values)
-            with closing(found):  # a statement left open would see the changes made below
+            yield from self._read(names)
+
+    def _read(self, names: tuple[str, ...]) -> Iterator[Task]:
+        """Candidates in their order. Once there is no place left for one there may be none for
+        thousands after it, so from then on the database leaves those out."""
+        seen: set[TaskId] = set()
+        while True:
+            # Closed, because a statement left open would see the changes made below.
+            with closing(self._database.run_joined(names, self._values)) as found:
                 for body, lost in found:
                     task = rows.task(body)
-                    if task.assignee and task.assignee not in self._free:
-                        continue  # its seat has just been given another task
-                    if not self._room.has_place(task):
+                    if task.id in seen:
                         continue
+                    if not self._has_place(task):
+                        break
+                    seen.add(task.id)
                     if lost:
                         self.lost[task.id] = Run.from_json(lost)
                     yield task
+                else:
+                    return
+            self._values |= self._places()
+
+    def _has_place(self, task: Task) -> bool:
+        is_seat_free = not task.assignee or task.assignee in self._free
+        return is_seat_free and self._room.has_place(task)
+
+    def _places(self) -> Values:
+        """The seats that are still free, and what is full."""
+        return {
+            "seats": rows.listed(self._free),
+            "coder": self._room.coder,
+            "full_repos": rows.listed(self._room.full_repos),
+            "full_coders": rows.listed(self._room.full_coders),
+        }
 
 
 def _stored(database: Database, claim: Claim) -> Claim:
