@@ -1,6 +1,7 @@
 """The words that a task is found by, and those that are asked for."""
 
 import re
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -44,6 +45,16 @@ def test_what_is_asked_for_is_in_what_is_kept_however_long_the_word() -> None:
 def test_the_words_of_the_longest_prompt_are_not_too_many_for_any_store() -> None:
     worst = "".join(chr(0x4E00 + number % 20_000) for number in range(1_000_000))
     assert len(search.kept(task("a", prompt=worst)).encode()) < 900_000
+
+
+@pytest.mark.parametrize("letters", ["錯字", "錯字\u10d0\u10d1", "錯字\U00016f00\U00016f01"])
+def test_the_words_of_the_strangest_labels_are_not_too_many_for_any_store(letters: str) -> None:
+    chance = Random(letters)
+    strange = tuple("".join(chance.choices(letters, k=200)) for _ in range(500))
+    kept = search.kept(task("a", title="First", labels=strange))
+    assert len(kept.encode()) < 1_048_575
+    assert kept.startswith(" first ")
+    assert kept[-2:].strip() == kept[-2]
 
 
 def test_a_question_has_an_end() -> None:

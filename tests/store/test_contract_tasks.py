@@ -238,3 +238,16 @@ async def test_a_moment_of_another_zone_is_the_same_moment(store: Store, clock: 
     assert await claim(store) == []
     clock.advance(seconds=5)
     assert await claim(store) == ["far"]
+
+
+async def test_a_nul_in_any_field_is_kept_or_stood_in_for_and_found(store: Store) -> None:
+    await add(store, task("a", labels=("a\0b",), assignee="x\0", repo="r\0", prompt="\0 \\u0000"))
+    await store.write(Write(settings={"n\0": "v\0"}))
+    assert await ids(store, TaskQuery(repo="r\0")) == ["a"]
+    assert await ids(store, TaskQuery(ids=[TaskId("b\0")], label="x\0")) == []
+    assert await store.matching("a\0") == []
+    (found,) = await store.tasks(TaskQuery())
+    assert found.prompt in ("\0 \\u0000", "\ufffd \\u0000")
+    assert list(await store.settings()) in (["n\0"], ["n\ufffd"])
+    await store.write(Write(settings={"n\0": None}))
+    assert await store.settings() == {}

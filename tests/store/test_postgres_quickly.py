@@ -128,7 +128,8 @@ async def _worked_off(address: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "want", [Want(caps=Caps(repos=(("shop", 1),))), Want(caps=Caps(coders=(("claude", 1),))), Want()]
+    "want",
+    [Want(caps=Caps(repos=(("shop", 1),))), Want(caps=Caps(coders=(("claude", 1),))), Want()],
 )
 async def test_a_claim_holds_few_of_the_many_tasks_that_have_no_place_any_more(
     address: str, connection: Connection, want: Want

@@ -13,6 +13,8 @@ from codefleet.domain.model import Task
 
 READ = 20_000
 """So many characters of a prompt are searched: what people write, not the logs they paste below."""
+MOST_KEPT = 250_000
+"""So many characters of words are kept at most: an index of PostgreSQL takes a megabyte of them."""
 MOST_ASKED = 20
 SHORT, LONG, RUN = 3, 40, 8
 
@@ -31,7 +33,8 @@ def kept(task: Task) -> str:
     has_parts = not plain.isascii() or re.search(_HUMPED, plain)
     if has_parts:  # else there is no need to look at each word
         words |= dict.fromkeys(_parts(dict.fromkeys(re.findall(_WORD, plain))))
-    return f" {' '.join(words)} "
+    found = f" {' '.join(words)} "
+    return found if len(found) <= MOST_KEPT else found[: found.rindex(" ", 0, MOST_KEPT) + 1]
 
 
 def mark(task: Task) -> int:

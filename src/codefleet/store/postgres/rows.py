@@ -71,9 +71,15 @@ def body(noun: Noun) -> str:
 
 def listed(rows: Iterable[Row]) -> str:
     """Rows as one parameter, numbered from 1 in their order."""
-    return msgspec.json.encode(
-        [{"number": n, **row} for n, row in enumerate(rows, start=1)]
-    ).decode()
+    numbered = [{"number": n, **row} for n, row in enumerate(rows, start=1)]
+    return _storable(msgspec.json.encode(numbered).decode())
+
+
+def plain(value: Any) -> Any:
+    """A value as a statement takes it: with what stands in for NUL, also in a list."""
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def _storable(text: str) -> str:

@@ -105,9 +105,9 @@ async def _send_runs(tx: Transaction, runs: Sequence[Run]) -> list[_Sent]:
 async def _send(tx: Transaction, one: Write) -> list[_Sent]:
     for name, value in one.settings.items():
         if value is None:
-            await tx.run("drop_setting", name=name)
+            await tx.run("drop_setting", name=rows.plain(name))
         else:
-            await tx.run("set_setting", name=name, value=value)
+            await tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
     return [
         _Sent(kind.word, ids, await tx.run(f"{verb}_{kind.word}", rows=listed))
         for kind, verb, ids, listed in _small(one)

@@ -170,10 +170,11 @@ class PostgresStore(Readings):
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
         """All rows of a reading; a server that is away is waited for."""
         await self._ready()
+        given = {name: rows.plain(value) for name, value in values.items()}
         patience = self._connections.patience()
         while True:
             try:
                 async with self._connections.one() as connection:
-                    return await Transaction(connection).rows(*names, **values)
+                    return await Transaction(connection).rows(*names, **given)
             except psycopg.Error as error:
                 await patience.wait_out(error)

@@ -57,7 +57,7 @@ async def load(tx: Transaction, nouns: Nouns) -> Answer:
         )
     await tasks.add(tx, nouns["task"])
     for name, value in nouns["setting"]:
-        await tx.run("set_setting", name=name, value=value)
+        await tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
     try:
         await _load_the_rest(tx, nouns)
     except UniqueViolation as error:
