@@ -11,7 +11,9 @@ from codefleet.domain.errors import BadConfig, StoreTrouble
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery, Write
 from codefleet.store.postgres import connections
+from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.store import PostgresStore
+from codefleet.store.postgres.transaction import STATEMENTS
 from codefleet.store.postgres.trouble import place_of
 from tests import postgres
 from tests.postgres import Server
@@ -100,6 +102,21 @@ async def test_a_writer_that_froze_in_the_middle_does_not_hold_up_the_others() -
         finally:
             await frozen.close()
             await other.close()
+
+
+async def test_who_froze_while_it_made_the_tables_does_not_hold_up_the_others() -> None:
+    address = postgres.shared().fresh()
+    frozen = await Connection.connect(address, application_name="codefleet", autocommit=True)
+    try:
+        for statement in ("BEGIN", *STATEMENTS["lock_migrations"].split(";")):
+            await frozen.execute(statement.encode())
+        await frozen.execute(b"CREATE TABLE codefleet_migrations (number int PRIMARY KEY)")
+        async with asyncio.timeout(BOUND_S):
+            store = await PostgresStore.open(address)
+            assert await store.last_seq() == 0
+            await store.close()
+    finally:
+        await frozen.close()
 
 
 async def test_what_a_frozen_claim_had_in_hand_goes_to_others() -> None:

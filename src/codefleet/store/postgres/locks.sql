@@ -2,7 +2,9 @@
 -- statements of queries.sql.
 
 -- name: lock_migrations
--- Whoever opens the database first brings it up to date; the others wait.
+-- Whoever opens the database first brings it up to date; the others wait, and look now and then
+-- whether it is still at work.
+SET LOCAL lock_timeout = '3s';
 SELECT pg_advisory_xact_lock(hashtext('codefleet'), hashtext(current_schema()));
 
 -- name: has_table
@@ -13,10 +15,11 @@ SELECT EXISTS (
 );
 
 -- name: tasks_without_text
--- For a store that was made before there were texts.
+-- For a store that was made before there were texts. Few at a time: whoever says nothing for
+-- seconds counts as frozen.
 SELECT place, body FROM tasks
 WHERE place > %(after)s AND NOT EXISTS (SELECT 1 FROM texts WHERE texts.place = tasks.place)
-ORDER BY place LIMIT 1000;
+ORDER BY place LIMIT 100;
 
 -- name: lock_scopes
 -- Of two that would start tasks with scopes, or under caps, the second looks when the first has

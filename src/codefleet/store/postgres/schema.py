@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from psycopg.errors import LockNotAvailable
+
 from codefleet.domain.errors import StoreTrouble
 from codefleet.domain.model import Task
 from codefleet.store.postgres import rows
@@ -9,6 +11,8 @@ from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.transaction import STATEMENTS, Transaction
 
 OLDEST = 140000
+ATTEMPTS = 200
+"""How often to wait for whoever brings the database up to date: ten minutes in all."""
 
 _HERE = Path(__file__).parent
 _MARK = "codefleet_migrations"
@@ -18,23 +22,37 @@ _MARK = "codefleet_migrations"
 async def brought_up_to_date(connection: Connection, place: str, *, create: bool) -> None:
     """Apply the migrations that the database has not seen."""
     await _refuse_unfit(connection, place)
-    if await _applied(connection) == len(_migrations()):
-        return
-    async with connection.transaction():
-        await connection.execute(STATEMENTS["lock_migrations"].encode())
-        # Counted again with the lock in hand: another process may have been first.
+    for _ in range(ATTEMPTS):
         applied = await _applied(connection)
-        if applied is None:
-            await _refuse_strange(connection, place, create)
-            await connection.execute(f"CREATE TABLE {_MARK} (number int PRIMARY KEY)".encode())
-        for number, file in enumerate(_migrations()[applied or 0 :], start=(applied or 0) + 1):
-            await connection.execute(file.read_bytes())
-            await connection.execute(f"INSERT INTO {_MARK} VALUES ({number})".encode())
-        await _put_missing_texts(Transaction(connection))
-    if applied is not None and applied > len(_migrations()):
-        raise StoreTrouble(
-            f"the store {place} was written by a newer codefleet", hint="upgrade codefleet"
-        )
+        if applied is not None and applied > len(_migrations()):
+            raise StoreTrouble(
+                f"the store {place} was written by a newer codefleet", hint="upgrade codefleet"
+            )
+        if applied == len(_migrations()):
+            return
+        try:
+            async with connection.transaction():
+                await _migrate(connection, place, create)
+        except LockNotAvailable:  # who has the lock is at work, or froze in the middle
+            await connection.execute(STATEMENTS["end_abandoned"].encode())
+    raise StoreTrouble(
+        f"another process has been bringing the store {place} up to date for long",
+        hint="try again when it is done",
+    )
+
+
+async def _migrate(connection: Connection, place: str, create: bool) -> None:
+    for statement in STATEMENTS["lock_migrations"].split(";"):
+        await connection.execute(statement.encode())
+    # Counted again with the lock in hand: another process may have been first.
+    applied = await _applied(connection)
+    if applied is None:
+        await _refuse_strange(connection, place, create)
+        await connection.execute(f"CREATE TABLE {_MARK} (number int PRIMARY KEY)".encode())
+    for number, file in enumerate(_migrations()[applied or 0 :], start=(applied or 0) + 1):
+        await connection.execute(file.read_bytes())
+        await connection.execute(f"INSERT INTO {_MARK} VALUES ({number})".encode())
+    await _put_missing_texts(Transaction(connection))
 
 
 async def _put_missing_texts(tx: Transaction) -> None:
