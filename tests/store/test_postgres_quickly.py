@@ -2,19 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from psycopg import OperationalError
 
 from codefleet.domain.caps import Caps
 from codefleet.domain.scheduling import Want
-from codefleet.ports import TaskQuery
+from codefleet.ports import TaskQuery, Write
 from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.postgres.trouble import is_passing
 from tests import postgres
 from tests.store.conftest import needs_postgres
-from tests.store.samples import add, claim, completed, seat, take, task
+from tests.store.samples import add, claim, completed, get, seat, take, task
 
 pytestmark = needs_postgres
 
@@ -22,6 +24,10 @@ BOUND_S = 30
 SCANS = """
 SELECT relname, seq_scan FROM pg_stat_user_tables
 WHERE schemaname = current_schema() AND relname IN ('tasks', 'needs', 'runs')
+"""
+READ = """
+SELECT sum(idx_tup_read)::int FROM pg_stat_user_indexes
+WHERE schemaname = current_schema() AND relname = 'tasks'
 """
 CHANGES = """
 SELECT n_tup_upd FROM pg_stat_user_tables
@@ -108,12 +114,44 @@ async def test_small_writes_search_through_no_table_however_small_it_was_when_th
     assert await _scans(connection, after=10) == before
 
 
-async def _scans(connection: Connection, *, after: int) -> list[tuple[str, int]]:
-    """How often each table was searched through, once the server has counted so many changes."""
+@pytest.mark.parametrize("caps", [None, Caps(fleet=9), Caps(repos=(("shop", 9), ("other", 0)))])
+async def test_claims_and_writes_read_few_of_many_tasks(
+    address: str, connection: Connection, caps: Caps | None
+) -> None:
+    want, many, few = Want(caps=caps), 1000, 200
+    async with _opened(address) as store:
+        await add(store, *(task(f"t{number:04}") for number in range(many)))
+        await claim(store, want)
+    (before,) = await _counted(connection, READ, after=1)
+    await connection.execute("ANALYZE tasks")
+    async with _opened(address) as store:
+        await claim(store, want)
+        await add(store, task("new"))
+        changed = (await get(store, "new")).evolve(title="Else", needs=("t0999",), version=1)
+        await store.write(Write(tasks=[changed]))
+    (after,) = await _counted(connection, READ, after=5)
+    assert after[0] - before[0] < few
+
+
+@asynccontextmanager
+async def _opened(address: str) -> AsyncIterator[PostgresStore]:
+    """A store for a while; the server counts what was done once it is closed."""
+    store = PostgresStore(address)
+    yield store
+    await store.close()
+
+
+async def _scans(connection: Connection, *, after: int) -> list[tuple[Any, ...]]:
+    """How often each table was searched through."""
+    return await _counted(connection, SCANS, after=after)
+
+
+async def _counted(connection: Connection, what: str, *, after: int) -> list[tuple[Any, ...]]:
+    """What the server counts, once it has counted so many changes of tasks."""
     async with asyncio.timeout(BOUND_S):
         while (await (await connection.execute(CHANGES)).fetchone() or (0,))[0] < after:
             await asyncio.sleep(0.01)
-    return await (await connection.execute(SCANS)).fetchall()
+    return await (await connection.execute(what.encode())).fetchall()
 
 
 async def _worked_off(address: str, name: str) -> None:

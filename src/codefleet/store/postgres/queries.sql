@@ -20,7 +20,7 @@ FROM json_to_recordset(%(rows)s) AS row (
 INSERT INTO texts (place, mark, words)
 SELECT tasks.place, row.mark, row.words
 FROM json_to_recordset(%(rows)s) AS row (id text, mark bigint, words text)
-JOIN tasks ON tasks.id = row.id
+JOIN tasks ON tasks.id = row.id AND tasks.id = ANY (%(ids)s)
 ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words;
 
 -- name: save_task
@@ -40,7 +40,8 @@ WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id AND tasks.version = row.ver
 -- name: set_needs
 -- The rest of the row is saved by the statement above.
 UPDATE tasks SET needs = row.needs
-FROM json_to_recordset(%(rows)s) AS row (id text, needs text[]) WHERE tasks.id = row.id;
+FROM json_to_recordset(%(rows)s) AS row (id text, needs text[])
+WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id;
 
 -- name: unblock
 -- For tasks that are about to be completed. In the order of ids, so that two such do not wait for
@@ -319,9 +320,11 @@ AND task.labels @> %(labels)s::text[]
 AND task.repo || ' ' || coalesce(task.coder, '') <> ALL (%(resting)s)
 
 -- name: unless_full
--- Where as many agents are at work as there may be, nobody starts.
-AND task.repo <> ALL (%(full_repos)s)
-AND coalesce(task.coder, %(coder)s) <> ALL (%(full_coders)s)
+-- Where as many agents are at work as there may be, nobody starts. Said so that the planner expects
+-- it of few: of `<> ALL` it thinks that it leaves nothing over where all tasks are of one repo, and
+-- would read them all.
+AND NOT ARRAY[task.repo] <@ %(full_repos)s::text[]
+AND NOT ARRAY[coalesce(task.coder, %(coder)s)] <@ %(full_coders)s::text[]
 
 -- name: for_task
 -- A claim of one task by its id.

@@ -6,8 +6,8 @@ from psycopg.errors import LockNotAvailable
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.domain.model import Task
-from codefleet.store.postgres import rows
 from codefleet.store.postgres.connection import Connection
+from codefleet.store.postgres.tasks import put_texts
 from codefleet.store.postgres.transaction import STATEMENTS, Transaction
 
 OLDEST = 140000
@@ -59,8 +59,7 @@ async def _put_missing_texts(tx: Transaction) -> None:
     """Find the words of tasks that are older than the index of words, a few tasks at a time."""
     place = 0
     while found := await tx.rows("tasks_without_text", after=place):
-        tasks = (Task.from_json(body) for _, body in found)
-        await tx.run("put_text", rows=rows.listed(map(rows.of_text, tasks)))
+        await put_texts(tx, [Task.from_json(body) for _, body in found])
         place = found[-1][0]
 
 

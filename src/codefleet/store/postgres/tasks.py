@@ -78,7 +78,7 @@ class Saving:
             await self._tx.run("add_task", rows=rows.listed(map(self._row, self._new)))
             await _add_edges(self._tx, self._new)
         if reworded := [*self._new, *filter(self._is_reworded, self._old)]:
-            await self._tx.run("put_text", rows=rows.listed(map(rows.of_text, reworded)))
+            await put_texts(self._tx, reworded)
         done = [task.id for task in self._old if self._is_completed_now(task)]
         if done:
             await self._tx.run("unblock", ids=done)
@@ -130,6 +130,12 @@ async def replace(tx: Transaction, tasks: Collection[Task]) -> None:
     await tx.run("save_task", ids=ids, rows=rows.listed(map(rows.of_task, tasks)))
 
 
+async def put_texts(tx: Transaction, tasks: Sequence[Task]) -> None:
+    """Keep the words by which stored tasks are found."""
+    ids = [task.id for task in tasks]
+    await tx.run("put_text", ids=ids, rows=rows.listed(map(rows.of_text, tasks)))
+
+
 async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
     """Add new tasks with their edges; refuse a taken id, a missing need and a cycle."""
     saving = Saving(tx, new=tasks)
@@ -141,7 +147,7 @@ async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
 async def _replace_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
     ids = [task.id for task in tasks]
     needs = rows.listed({"id": task.id, "needs": task.needs} for task in tasks)
-    await tx.run("set_needs", rows=needs)
+    await tx.run("set_needs", ids=ids, rows=needs)
     await tx.run("drop_needs", ids=ids)
     await _add_edges(tx, tasks)
     await tx.run("recount", ids=ids)
