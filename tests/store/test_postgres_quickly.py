@@ -62,6 +62,19 @@ async def test_a_write_larger_than_the_socket_takes_at_once_gets_through(address
         await store.close()
 
 
+@pytest.mark.parametrize(("many", "letters"), [(2500, 10), (20, 400_000)])
+async def test_many_or_long_tasks_go_to_the_server_in_several_messages(
+    address: str, connection: Connection, many: int, letters: int
+) -> None:
+    given = [task(f"t{number:04}", prompt="x" * letters) for number in range(many)]
+    async with asyncio.timeout(BOUND_S), _opened(address) as store:
+        await add(store, *given)
+        assert await store.tasks(TaskQuery()) == given
+        assert len(await store.tasks(TaskQuery(text="xxxxx"))) == many
+    statements = await connection.execute("SELECT many FROM tallies")  # each leaves a row
+    assert [few for (few,) in await statements.fetchall() if few > many / 2] == []
+
+
 async def test_answers_are_taken_in_while_messages_are_still_sent(connection: Connection) -> None:
     text = "x" * 100_000
     async with asyncio.timeout(BOUND_S), connection.pipeline():

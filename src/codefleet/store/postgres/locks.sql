@@ -67,6 +67,10 @@ SELECT pg_current_xact_id()::text,
     set_config('jit', 'off', TRUE),
     set_config('synchronous_commit', coalesce(%(commit)s, current_setting('synchronous_commit')), TRUE);
 
+-- name: nothing
+-- Its answer tells that all that was sent before has been done.
+SELECT;
+
 -- name: leave_mark
 -- What only this transaction can have left, and the newest seq as of it; where events are added they
 -- bring it along. A transaction's id proves nothing: a server that crashed may give it again.

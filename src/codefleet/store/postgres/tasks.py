@@ -4,7 +4,7 @@
 locked before an edge to it is stored, and before it is completed; who comes second sees the first.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from codefleet.domain import search
@@ -13,6 +13,9 @@ from codefleet.domain.words import State
 from codefleet.store import checks
 from codefleet.store.postgres import rows
 from codefleet.store.postgres.transaction import Cursor, Transaction
+
+AT_ONCE = 1000
+LETTERS_AT_ONCE = 2_000_000
 
 Fences = Sequence[tuple[TaskId, int]]
 
@@ -75,7 +78,8 @@ class Saving:
         if changed:
             await self._check_changed_needs(changed)
         if self._new:
-            await self._tx.run("add_task", rows=rows.listed(map(self._row, self._new)))
+            async for piece in self._tx.in_turn(_in_pieces(self._new)):
+                await self._tx.run("add_task", rows=rows.listed(map(self._row, piece)))
             await _add_edges(self._tx, self._new)
         if reworded := [*self._new, *filter(self._is_reworded, self._old)]:
             await put_texts(self._tx, reworded)
@@ -132,8 +136,9 @@ async def replace(tx: Transaction, tasks: Collection[Task]) -> None:
 
 async def put_texts(tx: Transaction, tasks: Sequence[Task]) -> None:
     """Keep the words by which stored tasks are found."""
-    ids = [task.id for task in tasks]
-    await tx.run("put_text", ids=ids, rows=rows.listed(map(rows.of_text, tasks)))
+    async for piece in tx.in_turn(_in_pieces(tasks)):
+        ids = [task.id for task in piece]
+        await tx.run("put_text", ids=ids, rows=rows.listed(map(rows.of_text, piece)))
 
 
 async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
@@ -142,6 +147,21 @@ async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
     await saving.look()
     await saving.judge()
     await saving.write()
+
+
+def _in_pieces(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
+    """As many tasks as go well into one message: a long one is slow to send, and there is none of
+    more than a gigabyte."""
+    piece: list[Task] = []
+    letters = 0
+    for task in tasks:
+        piece.append(task)
+        letters += len(task.prompt)
+        if len(piece) == AT_ONCE or letters >= LETTERS_AT_ONCE:
+            yield piece
+            piece, letters = [], 0
+    if piece:
+        yield piece
 
 
 async def _replace_edges(tx: Transaction, tasks: Sequence[Task]) -> None:

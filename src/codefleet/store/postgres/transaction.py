@@ -4,10 +4,10 @@ What is to be told is collected and appended at the very end: who appends holds 
 does until the commit, so nothing may come in between.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import AsyncCursor
@@ -17,6 +17,7 @@ from codefleet.store.postgres import rows
 from codefleet.store.postgres.connection import Connection
 from codefleet.store.statements import Statements
 
+T = TypeVar("T")
 Cursor = AsyncCursor[tuple[Any, ...]]
 
 _HERE = Path(__file__).parent
@@ -57,6 +58,14 @@ class Transaction:
     async def rows(self, *names: str, **values: Any) -> list[tuple[Any, ...]]:
         """Send a statement and wait for its rows."""
         return await (await self.run(*names, **values)).fetchall()
+
+    async def in_turn(self, pieces: Iterable[T]) -> AsyncIterator[T]:
+        """Pieces of what is to be sent, each of which is through before the next: what piles up on
+        this side is sent ever more slowly."""
+        for number, piece in enumerate(pieces):
+            if number:
+                await self.rows("nothing")
+            yield piece
 
     async def run_each(self, name: str) -> None:
         """Send the several statements that stand under one name."""

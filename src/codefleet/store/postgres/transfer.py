@@ -1,7 +1,7 @@
 """Everything out as JSON, everything back in."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 from psycopg.errors import UniqueViolation
@@ -73,13 +73,18 @@ async def erase(tx: Transaction, event: Event) -> Answer:
 
 
 async def _load_the_rest(tx: Transaction, nouns: Nouns) -> None:
-    await tx.run("add_run", rows=rows.listed(map(rows.of_run, nouns["run"])))
+    async for some in tx.in_turn(_in_pieces(nouns["run"])):
+        await tx.run("add_run", rows=rows.listed(map(rows.of_run, some)))
     for word in ("question", "conflict", "message", "workflow", "repo"):
         added = await tx.rows(f"add_{word}", rows=steps.of_kind(word, nouns[word]))
         if len(added) < len(nouns[word]):
             raise Invalid(f"the import holds one {word} twice", hint="nothing was taken in")
     ((given,),) = await tx.rows("last_seq")
-    for start in range(0, len(nouns["event"]), _AT_ONCE):
-        some = nouns["event"][start : start + _AT_ONCE]
+    for some in _in_pieces(nouns["event"]):
         listed = rows.listed({**rows.of_event(one), "seq": given + one.seq} for one in some)
         await tx.rows("add_event_at", rows=listed)
+
+
+def _in_pieces(nouns: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(nouns), _AT_ONCE):
+        yield nouns[start : start + _AT_ONCE]
