@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 
@@ -140,6 +141,16 @@ async def test_what_a_frozen_claim_had_in_hand_goes_to_others() -> None:
         finally:
             await frozen.close()
             await other.close()
+
+
+async def test_a_server_that_vanishes_with_a_message_on_its_way_is_not_waited_for_forever() -> None:
+    async with wired(postgres.shared().folder) as (_, port):
+        address = f"postgresql://fleet@127.0.0.1:{port}/postgres"
+        connection = await connections.Connections(address).made()
+        with socket.socket(fileno=os.dup(connection.fileno())) as wire:
+            bound_ms = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        await connection.close()
+    assert 0 < bound_ms <= 30_000
 
 
 @pytest.mark.parametrize("how", ["restart", "kill"])

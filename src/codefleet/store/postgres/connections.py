@@ -24,8 +24,15 @@ CONNECT_S = 10
 
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 1.0
-_SILENCE: dict[str, Any] = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
-"""After this many seconds and tries a server that has vanished from the network counts as gone."""
+_SILENCE: dict[str, Any] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""After this many seconds and tries a server that has vanished from the network counts as gone; and
+after so many milliseconds, where it vanished with something on its way to it: then nobody asks it
+whether it is there, and the system alone would go on sending for a quarter of an hour."""
 
 
 class Connections:
