@@ -111,3 +111,10 @@ async def test_without_caps_every_seat_is_filled(store: Store) -> None:
     await add(store, *(task(f"t{number}") for number in range(4)))
     assert len(await claimed(store, None, seats(4))) == 4
     assert len(await store.tasks(TaskQuery(ready=True))) == 0
+
+
+async def test_an_empty_coder_counts_for_the_default_one(store: Store) -> None:
+    await add(store, *(task(name, coder="") for name in "ab"))
+    caps = Caps(coders=(("claude", 1),))
+    async with asyncio.timeout(BOUND_S):
+        assert await claimed(store, caps, seats(2)) == ["a"]

@@ -324,7 +324,7 @@ AND task.repo || ' ' || coalesce(task.coder, '') <> ALL (%(resting)s)
 -- it of few: of `<> ALL` it thinks that it leaves nothing over where all tasks are of one repo, and
 -- would read them all.
 AND NOT ARRAY[task.repo] <@ %(full_repos)s::text[]
-AND NOT ARRAY[coalesce(task.coder, %(coder)s)] <@ %(full_coders)s::text[]
+AND NOT ARRAY[coalesce(nullif(task.coder, ''), %(coder)s)] <@ %(full_coders)s::text[]
 
 -- name: for_task
 -- A claim of one task by its id.

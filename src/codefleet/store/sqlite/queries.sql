@@ -232,7 +232,7 @@ AND task.repo || ' ' || coalesce(task.coder, '') NOT IN (SELECT value FROM json_
 -- name: unless_full
 -- Where as many agents are at work as there may be, nobody starts.
 AND task.repo NOT IN (SELECT value FROM json_each(:full_repos))
-AND coalesce(task.coder, :coder) NOT IN (SELECT value FROM json_each(:full_coders))
+AND coalesce(nullif(task.coder, ''), :coder) NOT IN (SELECT value FROM json_each(:full_coders))
 
 -- name: for_task
 -- A claim of one task by its id.
