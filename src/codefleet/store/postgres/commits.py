@@ -184,13 +184,16 @@ class _Attempt:
                 await tx.run(name)
             self._answers = await _all_done(tx, asked)
             ((id_, *_),) = await this.fetchall()
-            if all(answer is steps.nothing for answer in self._answers):
-                await connection.execute(b"ROLLBACK")
-                return 0
-            self._id = id_
-            last = await tx.finish(self._mark)
-            await connection.execute(b"COMMIT")
-        return await _seq(last)
+            has_done = any(answer is not steps.nothing for answer in self._answers)
+            if has_done:
+                self._id = id_
+                last = await tx.finish(self._mark)
+                await connection.execute(b"COMMIT")
+        if has_done:
+            return await _seq(last)
+        # After the pipeline and not at its end, where a pgbouncer may not notice it.
+        await connection.execute(b"ROLLBACK")
+        return 0
 
     async def _found_out(self, lost: psycopg.OperationalError) -> int:
         """Look whether a commit whose answer was lost was made; raise the loss where it was not."""
