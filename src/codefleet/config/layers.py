@@ -60,7 +60,7 @@ def variable_layers(env: Mapping[str, str]) -> Iterator[Layer]:
             yield Layer(name, {key: _nested(path, said) if path else value_of(key, said)})
     for key in KEYS:
         name = f"FLEET_{key.upper()}"
-        if get_origin(types()[key]) is not dict and (said := _text(env, name)):
+        if (said := _text(env, name)) and get_origin(types()[key]) is not dict:
             yield Layer(name, {key: value_of(key, said)})
 
 
@@ -68,7 +68,7 @@ def _text(env: Mapping[str, str], name: str) -> str | None:
     """What a variable says; Python can hold bytes there that are no text, but no store can."""
     said = env.get(name)
     try:
-        return said if said is None or said.encode() else None
+        return said if said and said.encode() else None
     except UnicodeEncodeError:
         raise BadConfig(f"{name}: {NO_TEXT}", hint="write it in UTF-8") from None
 
