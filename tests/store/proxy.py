@@ -7,6 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 
 SOCKET = ".s.PGSQL.5432"
+SYNC = b"S\x00\x00\x00\x04"
+"""What a client sends to end a transaction that was begun without a word."""
+READY = b"Z\x00\x00\x00\x05I"
+"""What the server sends when it has ended."""
 
 
 class Cut(StrEnum):
@@ -16,6 +20,7 @@ class Cut(StrEnum):
     BEFORE = "before the server hears of it"
     AFTER = "after the server has answered"
     FROZEN = "nothing is heard any more, but nobody hangs up"
+    LATE = "the server hears of it when it is told to, long after the client has hung up"
 
 
 class Wire:
@@ -25,11 +30,13 @@ class Wire:
         self._socket = folder / SOCKET
         self.cut = Cut.NEVER
         self.cuts = 0
+        self.goes_on = asyncio.Event()
+        self.has_ended = asyncio.Event()
 
     async def serve(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         far, out = await asyncio.open_unix_connection(self._socket)
         is_committing = asyncio.Event()
-        asks = asyncio.create_task(self._asks(near, out, is_committing))
+        asks = asyncio.create_task(self._asks(near, back, out, is_committing))
         answers = asyncio.create_task(self._answers(far, back, is_committing))
         try:
             await asyncio.wait([asks, answers], return_when=asyncio.FIRST_COMPLETED)
@@ -42,27 +49,42 @@ class Wire:
                     await writer.wait_closed()
 
     async def _asks(
-        self, near: asyncio.StreamReader, out: asyncio.StreamWriter, is_committing: asyncio.Event
+        self,
+        near: asyncio.StreamReader,
+        back: asyncio.StreamWriter,
+        out: asyncio.StreamWriter,
+        is_committing: asyncio.Event,
     ) -> None:
         while heard := await near.read(65536):
-            if b"COMMIT" in heard and self.cut is Cut.BEFORE:
+            cut = self.cut if heard.endswith(SYNC) else Cut.NEVER
+            if cut in (Cut.BEFORE, Cut.FROZEN):
+                out.write(heard.removesuffix(SYNC))
+            if cut in (Cut.BEFORE, Cut.FROZEN, Cut.LATE):
                 self._broke()
+            if cut is Cut.BEFORE:
                 return
-            if b"COMMIT" in heard and self.cut is Cut.FROZEN:
-                self._broke()
+            if cut is Cut.FROZEN:
                 while await near.read(65536):
                     pass
                 return
-            if b"COMMIT" in heard and self.cut is Cut.AFTER:
+            if cut is Cut.LATE:
+                back.close()
+                await self.goes_on.wait()
+            if cut in (Cut.AFTER, Cut.LATE):
                 is_committing.set()
             out.write(heard)
+            if cut is Cut.LATE:
+                await self.has_ended.wait()
 
     async def _answers(
         self, far: asyncio.StreamReader, back: asyncio.StreamWriter, is_committing: asyncio.Event
     ) -> None:
         while said := await far.read(65536):
-            if is_committing.is_set() and b"COMMIT" in said:
-                self._broke()
+            if is_committing.is_set() and said.endswith(READY):
+                if self.goes_on.is_set():
+                    self.has_ended.set()
+                else:
+                    self._broke()
                 return
             back.write(said)
 

@@ -58,7 +58,7 @@ async def test_statements_are_kept_only_where_the_server_itself_answers(
         await add(store, *(task(f"t{n}") for n in range(5)))
         for _ in range(4):
             await store.write(completed(await take(store)))
-        async with store._connections.one() as connection:
+        async with store._connections.one(to_write=True) as connection:
             found = await connection.execute("SELECT count(*) FROM pg_prepared_statements")
             return int((await found.fetchone() or (0,))[0])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from psycopg import OperationalError
+from psycopg.errors import DivisionByZero, UndefinedTable
 
 from codefleet.domain.caps import Caps
 from codefleet.domain.scheduling import Want
@@ -77,19 +78,19 @@ async def test_many_or_long_tasks_go_to_the_server_in_several_messages(
 
 async def test_answers_are_taken_in_while_messages_are_still_sent(connection: Connection) -> None:
     text = "x" * 100_000
-    async with asyncio.timeout(BOUND_S), connection.pipeline():
-        asked = [await connection.execute("SELECT %s::text", [text]) for _ in range(100)]
-        answers = {await cursor.fetchone() for cursor in asked}
-    assert answers == {(text,)}
+    async with asyncio.timeout(BOUND_S), connection.talk() as talk:
+        asked = [talk.say(b"SELECT $1::text", [text]) for _ in range(100)]
+        answers = [await reply.rows() for reply in asked]
+    assert answers == [[(text,)]] * 100
 
 
 async def test_others_go_on_while_the_server_has_no_room_for_more(
     connection: Connection, other: Connection
 ) -> None:
     async def send() -> None:
-        async with connection.pipeline():
-            await connection.execute("SELECT pg_sleep(600)")
-            await connection.execute("SELECT %s::text", ["x" * 10_000_000])
+        async with connection.talk() as talk:
+            talk.say(b"SELECT pg_sleep(600)")
+            talk.say(b"SELECT $1::text", ["x" * 10_000_000])
 
     sending = asyncio.ensure_future(send())
     async with asyncio.timeout(BOUND_S):
@@ -102,13 +103,69 @@ async def test_others_go_on_while_the_server_has_no_room_for_more(
 async def test_a_connection_whose_reading_was_given_up_is_good_for_the_next(
     connection: Connection, other: Connection
 ) -> None:
-    reading = asyncio.ensure_future(connection.execute("SELECT pg_sleep(600)"))
+    async def read() -> None:
+        async with connection.talk() as talk:
+            await talk.say(b"SELECT pg_sleep(600)").rows()
+
+    reading = asyncio.ensure_future(read())
     async with asyncio.timeout(BOUND_S):
         await _until_asleep(other, connection.info.backend_pid)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert await (await connection.execute("SELECT 1")).fetchone() == (1,)
+        assert await _one(connection) == 1
+
+
+@pytest.mark.parametrize("is_direct", [True, False])
+async def test_a_talk_that_ends_with_an_error_leaves_nothing_but_a_good_connection(
+    connection: Connection, is_direct: bool
+) -> None:
+    await connection.execute("CREATE TABLE said (word text)")
+    connection.is_direct = is_direct
+    with pytest.raises(UndefinedTable):
+        await _say(connection, SAY, b"INSERT INTO nowhere VALUES ($1)", LOOK)
+    for statements in ((SAY,), (LOOK, SAY), (SAY, LOOK)):
+        with pytest.raises(GivenUp):
+            await _say(connection, *statements, error=GivenUp())
+    assert await _say(connection, LOOK, LOOK) == [[], []]
+    assert await _one(connection) == 1
+
+
+async def test_a_failed_talk_does_not_make_the_server_keep_statements_again(
+    connection: Connection,
+) -> None:
+    connection.is_direct = True
+    for _ in range(10):
+        with pytest.raises(DivisionByZero):
+            await _say(connection, b"SELECT $1", b"SELECT 1 / length($1 || 'x') - 1 / 0")
+    kept = await connection.execute("SELECT count(*) FROM pg_prepared_statements")
+    assert await kept.fetchone() == (2,)
+
+
+class GivenUp(Exception):
+    """What ends a talk in the middle."""
+
+
+SAY = b"INSERT INTO said VALUES ($1)"
+LOOK = b"SELECT word FROM said WHERE word = $1"
+
+
+async def _say(
+    connection: Connection, *statements: bytes, error: Exception | None = None
+) -> list[list[tuple[Any, ...]]]:
+    """One talk about one word, which may be given up when all but the last are answered."""
+    async with connection.talk() as talk:
+        *asked, last = [talk.say(statement, ["a"]) for statement in statements]
+        rows = [await reply.rows() for reply in asked]
+        if error:
+            raise error
+        return [*rows, await last.rows()]
+
+
+async def _one(connection: Connection) -> int:
+    """A one that the server says."""
+    row = await (await connection.execute("SELECT 1")).fetchone()
+    return row[0] if row else 0
 
 
 async def _until_asleep(connection: Connection, pid: int) -> None:

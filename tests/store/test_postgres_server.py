@@ -69,6 +69,25 @@ async def test_a_commit_whose_answer_is_lost_is_made_exactly_once(cut: Cut) -> N
             await store.close()
 
 
+async def test_a_lost_commit_that_the_server_hears_of_late_is_undone() -> None:
+    shared = postgres.shared()
+    address = shared.fresh()
+    async with wired(shared.folder) as (wire, port):
+        _, _, options = address.partition("&")
+        store = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
+        try:
+            await store.write(Write(events=[event("before")]))
+            wire.cut = Cut.LATE
+            async with asyncio.timeout(BOUND_S):
+                (told,) = await store.write(Write(events=[event("lost and told again")]))
+                wire.goes_on.set()
+                await wire.has_ended.wait()
+            assert wire.cuts == 1
+            assert [one.seq for one in await store.events()] == [1, told.seq]
+        finally:
+            await store.close()
+
+
 async def storm(store: PostgresStore, name: str, done: list[str], enough: asyncio.Event) -> None:
     """Add, claim and complete, keeping a list of what was acknowledged."""
     number = 0
@@ -129,6 +148,7 @@ async def test_what_a_frozen_claim_had_in_hand_goes_to_others() -> None:
         other = PostgresStore(address)
         try:
             await other.write(Write(tasks=[task("held")]))
+            await frozen.last_seq()
             wire.cut = Cut.FROZEN
             late = asyncio.create_task(frozen.claim([seat("one")], Want(), lease=LEASE))
             async with asyncio.timeout(BOUND_S):

@@ -14,8 +14,9 @@ from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Run, Task, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.store.postgres import steps, tasks
+from codefleet.store.postgres.connection import Reply
 from codefleet.store.postgres.steps import Answer
-from codefleet.store.postgres.transaction import Cursor, Told, Transaction
+from codefleet.store.postgres.transaction import Told, Transaction
 
 _FILTERS = {
     "coders": "for_coders",
@@ -80,7 +81,7 @@ async def _room(tx: Transaction, asked: Asked) -> Room:
     """What the caps leave to the seats, with nobody else about to start where there are some."""
     if asked.want.caps is None:
         return Room(NO_CAPS, (), asked.seats)
-    await tx.run("lock_scopes")
+    tx.run("lock_scopes")
     at_work = await tx.rows("at_work", now=asked.now)
     return Room(asked.want.caps, [AtWork(*row) for row in at_work], asked.seats)
 
@@ -99,7 +100,7 @@ def _answer(asked: Asked, claims: Sequence[Claim], told: Sequence[Told]) -> Answ
 
 
 async def _stored(tx: Transaction, claims: Sequence[Claim]) -> list[Told]:
-    await tasks.replace(tx, [one.task for one in claims])
+    tasks.replace(tx, [one.task for one in claims])
     runs = [run for one in claims for run in (one.lost, one.run) if run]
     await steps.put_runs(tx, runs)
     return [tx.tell(one.events) for one in claims]
@@ -146,14 +147,14 @@ class _Choice:
     async def made(self, now: datetime | None) -> list[tuple[Task, Seat]]:
         """Assigned tasks take their seats while choosing; the rest share what is left."""
         self._values["now"] = now
-        asked = await self._tx.run("some_expired", now=now)
-        ready = await self._some(self._ready, self._seats)
-        ((self.now, some_expired),) = await asked.fetchall()
+        asked = self._tx.run("some_expired", now=now)
+        ready = self._some(self._ready, self._seats)
+        ((self.now, some_expired),) = await asked.rows()
         self._values["now"] = self.now
         if some_expired:
-            expired = await self._some(_EXPIRED, self._seats)
-            await self._choose(_EXPIRED, await expired.fetchall())
-        await self._choose(self._ready, await ready.fetchall())
+            expired = self._some(_EXPIRED, self._seats)
+            await self._choose(_EXPIRED, await expired.rows())
+        await self._choose(self._ready, await ready.rows())
         left = iter(self._free.values())
         return [(task, self._assigned.get(task.id) or next(left)) for task in self._chosen]
 
@@ -165,9 +166,9 @@ class _Choice:
             if len(self._chosen) == self._seats or len(found) < asked:
                 return
             asked *= 2
-            found = await (await self._some(head, asked, after=found[-1])).fetchall()
+            found = await self._some(head, asked, after=found[-1]).rows()
 
-    async def _some(self, head: "_Head", limit: int, after: Sequence[Any] = ()) -> Cursor:
+    def _some(self, head: "_Head", limit: int, after: Sequence[Any] = ()) -> Reply:
         """The next candidates, but for those to whom caps and seats now leave no place."""
         names = [head.name, "unless_paused", "for_seats", *self._filters]
         values = {**self._values, "limit": limit, "seats": list(self._free)}
@@ -176,7 +177,7 @@ class _Choice:
         if after:
             names.append("after_those")
             *_, values["priority"], values["place"] = after
-        return await self._tx.run(*names, "most_urgent_first", head.hold, **values)
+        return self._tx.run(*names, "most_urgent_first", head.hold, **values)
 
     async def _take(self, found: Rows) -> None:
         read = [(Task.from_json(body), lost) for body, lost, *_ in found]
@@ -184,7 +185,7 @@ class _Choice:
         candidates = [(task, lost) for task, lost in read if task.id not in self._seen]
         self._seen.update(task.id for task, _ in candidates)
         if self._busy is None and any(task.scope for task, _ in candidates):
-            await self._tx.run("lock_scopes")
+            self._tx.run("lock_scopes")
             busy = await self._tx.rows("busy", now=self.now)
             self._busy = [Task.from_json(body) for (body,) in busy]
         left = self._seats - len(self._chosen)

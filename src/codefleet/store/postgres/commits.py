@@ -5,7 +5,7 @@ still succeeds or fails alone: where one of several is refused, they are done ag
 
 When the server goes away in the middle, the steps are done again as soon as it is back. Only when
 the answer to a commit is lost is it unknown whether it took place: then the mark is looked for that
-every commit leaves.
+every commit leaves, and taken where it is not there, so that the commit cannot come later.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from codefleet.domain.errors import StoreTrouble
 from codefleet.ports import Write
 from codefleet.store import checks
 from codefleet.store.postgres import claims, steps
-from codefleet.store.postgres.connection import Connection
+from codefleet.store.postgres.connection import Connection, Reply
 from codefleet.store.postgres.connections import Connections
 from codefleet.store.postgres.steps import Answer, Step
-from codefleet.store.postgres.transaction import Cursor, Transaction
+from codefleet.store.postgres.transaction import Transaction
 from codefleet.store.postgres.trouble import is_contested
 
 ATTEMPTS = 50
@@ -152,65 +152,63 @@ class _Attempt:
         self._is_quick = is_quick
         self._beside = beside
         self._mark = uuid4()
-        self._id: str | None = None
+        self._is_asked_for = False
         self._answers: Sequence[Answer] = ()
-        self._first = 0
         self.has_told = False
 
     async def make(self, asked: Sequence[_Asked]) -> Sequence[Any]:
         """Do all steps and commit; return their answers."""
         try:
-            async with self._connections.one() as connection:
-                tx = Transaction(connection)
-                try:
-                    last = await self._committed(connection, tx, asked)
-                except BaseException:
-                    await _roll_back(connection)
-                    raise
+            async with self._connections.one(to_write=True) as connection:
+                async with connection.talk() as talk:
+                    tx = Transaction(talk)
+                    self._set_up(connection, tx)
+                    last = await self._done(tx, asked)
+                connection.is_for_writing = connection.is_direct
+                seq = await _seq(last)
         except psycopg.OperationalError as error:
-            if self._id is None:  # the commit was not asked for yet, so it was not made
+            if not self._is_asked_for:
                 raise
-            last = await self._found_out(error)
+            seq = await self._found_out(error)
         self.has_told = tx.has_told
-        return [answer(tx.first_of(last)) for answer in self._answers]
+        return [answer(tx.first_of(seq)) for answer in self._answers]
 
-    async def _committed(
-        self, connection: Connection, tx: Transaction, asked: Sequence[_Asked]
-    ) -> int:
-        async with connection.pipeline():
-            await connection.execute(b"BEGIN")
-            this = await tx.run("this_transaction", commit="off" if self._is_quick else None)
-            for name in self._beside:
-                await tx.run(name)
-            self._answers = await _all_done(tx, asked)
-            ((id_, *_),) = await this.fetchall()
-            has_done = any(answer is not steps.nothing for answer in self._answers)
-            if has_done:
-                self._id = id_
-                last = await tx.finish(self._mark)
-                await connection.execute(b"COMMIT")
-        if has_done:
-            return await _seq(last)
-        # After the pipeline and not at its end, where a pgbouncer may not notice it.
-        await connection.execute(b"ROLLBACK")
-        return 0
+    def _set_up(self, connection: Connection, tx: Transaction) -> None:
+        if not connection.is_for_writing:
+            commit = "off" if self._is_quick else None
+            tx.run("to_write", passing=not connection.is_direct, commit=commit)
+        for name in self._beside:
+            tx.run(name)
+
+    async def _done(self, tx: Transaction, asked: Sequence[_Asked]) -> Reply | None:
+        """Do all steps. What remains is to end the talk, which commits."""
+        self._answers = await _all_done(tx, asked)
+        if all(answer is steps.nothing for answer in self._answers):
+            return None
+        self._is_asked_for = True
+        return tx.finish(self._mark)
 
     async def _found_out(self, lost: psycopg.OperationalError) -> int:
         """Look whether a commit whose answer was lost was made; raise the loss where it was not."""
         patience = self._connections.patience()
         while True:
             try:
-                async with self._connections.one() as connection:
-                    view = Transaction(connection)
-                    if await view.rows("is_under_way", id=self._id) == [(False,)]:
-                        found = await view.rows("find_mark", mark=self._mark)
-                        break
-                await patience.wait_out(lost)
+                seq = await self._seq_of_mark()
+                break
             except psycopg.OperationalError as error:
                 await patience.wait_out(error)
-        if not found:
+        if seq < 0:
             raise lost
-        return int(found[0][0])
+        return seq
+
+    async def _seq_of_mark(self) -> int:
+        async with self._connections.one() as connection, connection.talk() as talk:
+            view = Transaction(talk)
+            view.run("to_write", passing=True, commit=None)
+            view.run("end_abandoned")
+            view.run("take_mark", mark=self._mark)
+            ((seq,),) = await view.rows("find_mark", mark=self._mark)
+        return int(seq)
 
 
 async def _all_done(tx: Transaction, asked: Sequence[_Asked]) -> Sequence[Answer]:
@@ -231,18 +229,11 @@ async def _all_done(tx: Transaction, asked: Sequence[_Asked]) -> Sequence[Answer
     return answers
 
 
-async def _seq(last: Cursor | None) -> int:
+async def _seq(last: Reply | None) -> int:
     if last is None:
         return 0
-    ((seq, _),) = await last.fetchall()
+    ((seq, *_),) = await last.rows()
     return int(seq)
-
-
-async def _roll_back(connection: Connection) -> None:
-    try:
-        await connection.rollback()
-    except psycopg.Error:  # it is lost, and with it what it had begun
-        await connection.close()
 
 
 def _give(asked: _Asked, answer: Any = None, *, error: Exception | None = None) -> None:

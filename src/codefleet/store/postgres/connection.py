@@ -1,41 +1,198 @@
-"""A connection that sends at once what can be sent at once.
+"""A connection, and the talks held over it: many statements that go out together.
 
-Before every message psycopg asks the event loop whether the socket has room for it. It nearly
-always has, and to ask in this way costs more than the message: the loop is told to watch the
-socket, goes round, and is told to stop. In a pipeline, where messages follow one another, that is
-most of the cost.
+psycopg's own pipelines make a cursor for each statement and send each by itself, which costs more
+than the statement. A talk stands on the layer below (`psycopg.pq`): what is said waits until
+somebody wants an answer; then all of it is sent at once, and all of it is heard.
 """
 
-import select
-from functools import cached_property
-from typing import Any, TypeVar
+from collections import deque
+from collections.abc import Sequence
+from itertools import count
+from types import TracebackType
+from typing import Any, Self
 
 import psycopg
+from psycopg import postgres
 from psycopg.abc import PQGen
-from psycopg.waiting import Ready, Wait
+from psycopg.adapt import Dumper, PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.generators import fetch_many, send
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
 
-T = TypeVar("T")
+Row = tuple[Any, ...]
+_Key = tuple[bytes, tuple[int, ...]]
 
 
-class Connection(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """Waits only where there is something to wait for."""
+class Connection(psycopg.AsyncConnection[Row]):
+    """A way to the server. Through a pool, the next transaction may meet another process there."""
 
-    async def wait(self, gen: PQGen[T], *args: Any, **more: Any) -> T:
-        return await super().wait(self._eager(gen), *args, **more)
+    is_direct = False
+    """Does the server itself answer, so that it may be asked to keep statements and settings?"""
+    is_for_writing = False
+    """Does the server keep the settings for writing?"""
 
-    def _eager(self, talk: PQGen[T]) -> PQGen[T]:
-        """The same talk with the server, but it goes on by itself as long as it can send."""
+    def talk(self) -> "Talk":
+        """A talk; nothing else may be sent over this connection while it lasts."""
+        return Talk(self, self._kept)
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.adapters.register_dumper(list, Texts)
+        self._kept = Kept()
+
+
+class Texts(Dumper):
+    """A list of texts on its way. psycopg's own asks each element what it is."""
+
+    oid = postgres.types["text"].array_oid
+
+    def dump(self, obj: list[str]) -> bytes:
+        quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in obj)
+        return "{{{}}}".format(",".join(f'"{text}"' for text in quoted)).encode()
+
+
+class Reply:
+    """The server's answer to one statement, once it is there."""
+
+    def __init__(self, talk: "Talk") -> None:
+        self._talk = talk
+        self._result: PGresult | None = None
+
+    def take(self, result: PGresult) -> None:
+        """This is it."""
+        self._result = result
+
+    async def rows(self) -> list[Row]:
+        """All rows; they are waited for."""
+        if self._result is None:
+            await self._talk.hear()
+        assert self._result
+        return self._talk.rows_of(self._result)
+
+
+class Kept:
+    """The statements that the server keeps for one connection, by their texts and types."""
+
+    def __init__(self) -> None:
+        self._names: dict[_Key, bytes] = {}
+        self._sent: dict[_Key, bytes] = {}
+        self._numbers = count(1)
+
+    def name(self, key: _Key) -> bytes | None:
+        """The name of a statement that is there, or on its way."""
+        return self._names.get(key) or self._sent.get(key)
+
+    def new_name(self, key: _Key) -> bytes:
+        name = self._sent[key] = b"fleet_%d" % next(self._numbers)
+        return name
+
+    def confirm(self, key: _Key) -> None:
+        self._names[key] = self._sent.pop(key)
+
+    def forget_sent(self) -> None:
+        """After an error the server does not hear what else was sent."""
+        self._sent.clear()
+
+
+class _Keeping(Reply):
+    """The answer to a statement that is to be kept."""
+
+    def __init__(self, talk: "Talk", kept: Kept, key: _Key) -> None:
+        super().__init__(talk)
+        self._kept = kept
+        self._key = key
+
+    def take(self, result: PGresult) -> None:
+        super().take(result)
+        if result.status == ExecStatus.COMMAND_OK:
+            self._kept.confirm(self._key)
+
+
+class Talk:
+    """All that is said from its beginning to its end is one transaction, without a word for it.
+
+    It is kept when the talk ends, unless it ends with an error: then all of it is undone.
+    """
+
+    def __init__(self, connection: Connection, kept: Kept) -> None:
+        self._connection = connection
+        self._line = connection.pgconn
+        self._kept = kept
+        self._words = Transformer(connection)
+        self._unheard: deque[Reply] = deque()
+        self._error: psycopg.Error | None = None
+
+    async def __aenter__(self) -> Self:
+        self._line.enter_pipeline_mode()
+        return self
+
+    def say(self, text: bytes, values: Sequence[Any] = ()) -> Reply:
+        """Put a statement in line; its parameters are $1, $2 and so on."""
+        given = self._words.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        types, formats = self._words.types or (), self._words.formats
+        if self._connection.is_direct:
+            self._line.send_query_prepared(self._named(text, types), given, formats)
+        else:
+            self._line.send_query_params(text, given, types, formats)
+        return self._await(Reply(self))
+
+    def _named(self, text: bytes, types: tuple[int, ...]) -> bytes:
+        """The name under which the server keeps a statement, from now on if it did not yet."""
+        known = self._kept.name((text, types))
+        if known:
+            return known
+        name = self._kept.new_name((text, types))
+        self._line.send_prepare(name, text, types)
+        self._await(_Keeping(self, self._kept, (text, types)))
+        return name
+
+    async def hear(self) -> None:
+        """Send what is in line and wait for the answers to all of it."""
+        self._line.send_flush_request()
+        await self._connection.wait(self._heard())
+        if self._error:
+            raise self._error
+
+    def rows_of(self, result: PGresult) -> list[Row]:
+        self._words.set_pgresult(result)
+        return self._words.load_rows(0, result.ntuples, tuple)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            await self._end()
+            return
         try:
-            wanted = next(talk)
-            while True:
-                can_send = wanted & Wait.W and self._socket.poll(0)
-                wanted = talk.send(Ready.W if can_send else (yield wanted))
-        except StopIteration as end:
-            result: T = end.value
-            return result
+            if self._error is None:
+                self._line.send_query_params(b"ROLLBACK", None)
+                self._await(Reply(self))
+            await self._end()
+        except psycopg.Error:  # what went wrong before is what counts
+            await self._connection.close()
 
-    @cached_property
-    def _socket(self) -> select.poll:
-        socket = select.poll()
-        socket.register(self.fileno(), select.POLLOUT)
-        return socket
+    async def _end(self) -> None:
+        self._line.pipeline_sync()
+        self._await(Reply(self))
+        known = self._error
+        await self._connection.wait(self._heard())
+        self._line.exit_pipeline_mode()
+        if self._error and not known:
+            raise self._error
+
+    def _await(self, reply: Reply) -> Reply:
+        self._unheard.append(reply)
+        return reply
+
+    def _heard(self) -> PQGen[None]:
+        yield from send(self._line)
+        while self._unheard:
+            result, *_ = yield from fetch_many(self._line)
+            self._unheard.popleft().take(result)
+            if result.status == ExecStatus.FATAL_ERROR and not self._error:
+                self._error = error_from_result(result, self._connection.info.encoding)
+                self._kept.forget_sent()

@@ -14,11 +14,9 @@ from psycopg.pq import TransactionStatus
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store.postgres.connection import Connection
-from codefleet.store.postgres.trouble import explained, is_passing, place_of
+from codefleet.store.postgres.trouble import explained, is_contested, is_passing, place_of
 
 MOST = 6
-PREPARE_AFTER = 2
-"""How often a statement is sent before the server is asked to keep it."""
 PATIENCE_S = 30.0
 CONNECT_S = 10
 
@@ -42,6 +40,7 @@ class Connections:
         self.place = place_of(address)
         self._address = address
         self._idle: list[Connection] = []
+        self._writers: list[Connection] = []
         self._room = asyncio.Semaphore(MOST)
         self._is_closed = False
 
@@ -50,27 +49,27 @@ class Connections:
         connection = await Connection.connect(
             self._address,
             autocommit=True,
-            prepare_threshold=None,
+            prepare_threshold=None,  # see Kept
             connect_timeout=CONNECT_S,
             application_name="codefleet",
             client_encoding="utf8",
             **_SILENCE,
         )
         try:
-            if await is_direct(connection):
-                connection.prepare_threshold = PREPARE_AFTER
+            connection.is_direct = await is_direct(connection)
         except BaseException:
             await connection.close()
             raise
         return connection
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[Connection]:
-        """A connection for a moment."""
+    async def one(self, *, to_write: bool = False) -> AsyncIterator[Connection]:
+        """A connection for a moment. What a writer has set up is not for readers."""
         async with self._room:
             if self._is_closed:
                 raise StoreTrouble(f"the store {self.place} is closed", hint="open it again")
-            connection = self._idle.pop() if self._idle else await self.made()
+            idle = (to_write and self._writers) or self._idle
+            connection = idle.pop() if idle else await self.made()
             try:
                 yield connection
             finally:
@@ -78,7 +77,7 @@ class Connections:
 
     async def close(self) -> None:
         self._is_closed = True
-        for connection in self._idle:
+        for connection in (*self._idle, *self._writers):
             await connection.close()
 
     def in_words(self, error: psycopg.Error) -> StoreTrouble:
@@ -93,7 +92,7 @@ class Connections:
         if self._is_closed or connection.info.transaction_status is not TransactionStatus.IDLE:
             await connection.close()
         else:
-            self._idle.append(connection)
+            (self._writers if connection.is_for_writing else self._idle).append(connection)
 
 
 async def is_direct(connection: Connection) -> bool:
@@ -114,7 +113,7 @@ class Patience:
     async def wait_out(self, error: psycopg.Error) -> None:
         """Wait for what may pass; raise, in words, what will not or has lasted too long."""
         late = asyncio.get_running_loop().time() > self._until
-        if late or not is_passing(error):
+        if late or not (is_passing(error) or is_contested(error)):
             raise self._in_words(error) from error
         await asyncio.sleep(self._wait)
         self._wait = min(2 * self._wait, _LONGEST_WAIT_S)

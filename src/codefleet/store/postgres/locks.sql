@@ -55,17 +55,18 @@ WHERE datname = current_database() AND usename = current_user AND application_na
     AND wait_event_type = 'Client'
     AND greatest(query_start, state_change) < clock_timestamp() - interval '3 seconds';
 
--- name: this_transaction
--- Asked for before a commit, so that its fate can be asked for when the answer to it is lost. Along
--- goes what holds for it. Writes take milliseconds, so that who waits for longer waits for a writer
--- that froze in the middle. To plan one takes longer than to make it, so plans are made once, for
--- tables of any size: what is small today is not searched through, and may be large tomorrow.
-SELECT pg_current_xact_id()::text,
-    set_config('lock_timeout', '3s', TRUE),
-    set_config('plan_cache_mode', 'force_generic_plan', TRUE),
-    set_config('enable_seqscan', 'off', TRUE),
-    set_config('jit', 'off', TRUE),
-    set_config('synchronous_commit', coalesce(%(commit)s, current_setting('synchronous_commit')), TRUE);
+-- name: to_write
+-- For a connection, or through a pool for a transaction only. Writes take milliseconds, so that who
+-- waits for longer waits for a writer that froze in the middle. To plan one takes longer than to make
+-- it, so plans are made once, for tables of any size: what is small today is not searched through,
+-- and may be large tomorrow.
+SELECT set_config('lock_timeout', '3s', %(passing)s),
+    set_config('plan_cache_mode', 'force_generic_plan', %(passing)s),
+    set_config('enable_seqscan', 'off', %(passing)s),
+    set_config('jit', 'off', %(passing)s),
+    set_config(
+        'synchronous_commit', coalesce(%(commit)s, current_setting('synchronous_commit')), %(passing)s
+    );
 
 -- name: nothing
 -- Its answer tells that all that was sent before has been done.
@@ -73,16 +74,16 @@ SELECT;
 
 -- name: leave_mark
 -- What only this transaction can have left, and the newest seq as of it; where events are added they
--- bring it along. A transaction's id proves nothing: a server that crashed may give it again.
+-- bring it along.
 INSERT INTO commits (mark, seq) SELECT %(mark)s, seq FROM log;
 
--- name: is_under_way
--- A transaction that the server has not heard the end of, though its connection is lost.
-SELECT CASE WHEN %(id)s::text::xid8 < pg_snapshot_xmax(pg_current_snapshot())
-    THEN pg_xact_status(%(id)s::text::xid8) = 'in progress' ELSE FALSE END;
+-- name: take_mark
+-- Of a transaction whose end is unknown; this waits for one that is still under way. Where the mark
+-- was not there it is now: should that transaction come after all, it finds it taken and is undone.
+INSERT INTO commits (mark, seq) VALUES (%(mark)s, -1) ON CONFLICT DO NOTHING;
 
 -- name: find_mark
--- It is there if and only if the transaction was committed.
+-- The newest seq as of the transaction that left it; -1 where it was taken.
 SELECT seq FROM commits WHERE mark = %(mark)s;
 
 -- name: sweep_marks

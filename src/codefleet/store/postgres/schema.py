@@ -52,7 +52,8 @@ async def _migrate(connection: Connection, place: str, create: bool) -> None:
     for number, file in enumerate(_migrations()[applied or 0 :], start=(applied or 0) + 1):
         await connection.execute(file.read_bytes())
         await connection.execute(f"INSERT INTO {_MARK} VALUES ({number})".encode())
-    await _put_missing_texts(Transaction(connection))
+    async with connection.talk() as talk:
+        await _put_missing_texts(Transaction(talk))
 
 
 async def _put_missing_texts(tx: Transaction) -> None:

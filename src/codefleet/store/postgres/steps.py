@@ -10,8 +10,9 @@ from codefleet.domain.model import Event, Run
 from codefleet.ports import Write
 from codefleet.store import checks
 from codefleet.store.postgres import rows
+from codefleet.store.postgres.connection import Reply
 from codefleet.store.postgres.tasks import Saving
-from codefleet.store.postgres.transaction import Cursor, Told, Transaction
+from codefleet.store.postgres.transaction import Told, Transaction
 
 Answer = Callable[[int], Any]
 """What a step gives once it is committed, from the first seq of its transaction."""
@@ -49,7 +50,7 @@ class _Sent(NamedTuple):
 
     word: str
     ids: Sequence[str]
-    written: Cursor
+    written: Reply
 
 
 async def write(tx: Transaction, writes: Sequence[Write]) -> list[Answer]:
@@ -61,9 +62,9 @@ async def write(tx: Transaction, writes: Sequence[Write]) -> list[Answer]:
         old=[task for task in tasks if task.version > 0],
         fences=[fence for one in writes for fence in one.fences.items()],
     )
-    await saving.look()
+    saving.look()
     runs = [run for one in writes for run in one.runs]
-    sent = [*await _send_runs(tx, runs), *[s for one in writes for s in await _send(tx, one)]]
+    sent = [*_send_runs(tx, runs), *[s for one in writes for s in _send(tx, one)]]
     await saving.judge()
     for one in sent:
         await _refuse_late(one)
@@ -73,7 +74,7 @@ async def write(tx: Transaction, writes: Sequence[Write]) -> list[Answer]:
 
 async def put_runs(tx: Transaction, runs: Sequence[Run]) -> None:
     """Add or replace runs; a task has at most one live one."""
-    for one in await _send_runs(tx, runs):
+    for one in _send_runs(tx, runs):
         await _refuse_late(one)
 
 
@@ -90,26 +91,26 @@ def _events(told: Told) -> Answer:
     return answer
 
 
-async def _send_runs(tx: Transaction, runs: Sequence[Run]) -> list[_Sent]:
+def _send_runs(tx: Transaction, runs: Sequence[Run]) -> list[_Sent]:
     """Old ones first: a run may have to end before the next one of its task begins."""
     sent = []
     if old := [run for run in runs if run.version > 0]:
         ids = [run.id for run in old]
-        saved = await tx.run("save_run", ids=ids, rows=rows.listed(map(rows.of_run, old)))
+        saved = tx.run("save_run", ids=ids, rows=rows.listed(map(rows.of_run, old)))
         sent.append(_Sent("run", ids, saved))
     if new := [run for run in runs if run.version == 0]:
-        await tx.run("add_run", rows=rows.listed(map(rows.of_run, new)))
+        tx.run("add_run", rows=rows.listed(map(rows.of_run, new)))
     return sent
 
 
-async def _send(tx: Transaction, one: Write) -> list[_Sent]:
+def _send(tx: Transaction, one: Write) -> list[_Sent]:
     for name, value in one.settings.items():
         if value is None:
-            await tx.run("drop_setting", name=rows.plain(name))
+            tx.run("drop_setting", name=rows.plain(name))
         else:
-            await tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
+            tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
     return [
-        _Sent(kind.word, ids, await tx.run(f"{verb}_{kind.word}", rows=listed))
+        _Sent(kind.word, ids, tx.run(f"{verb}_{kind.word}", rows=listed))
         for kind, verb, ids, listed in _small(one)
     ]
 
@@ -118,6 +119,8 @@ def _small(one: Write) -> Iterator[tuple[_Kind, str, list[str], str]]:
     """The small nouns of a write, by kind and by what is done with them."""
     for kind in _OTHERS:
         nouns = getattr(one, kind.field)
+        if not nouns:
+            continue
         for verb, some in (
             ("add", [noun for noun in nouns if noun.version == 0]),
             ("save", [noun for noun in nouns if noun.version > 0]),
@@ -133,7 +136,7 @@ def _row(kind: _Kind, noun: Any) -> rows.Row:
 
 
 async def _refuse_late(sent: _Sent) -> None:
-    written = [name for (name,) in await sent.written.fetchall()]
+    written = [name for (name,) in await sent.written.rows()]
     if len(written) < len(sent.ids):
         late = [name for name in sent.ids if name not in written] or sent.ids
         raise checks.stale(sent.word, late[0])

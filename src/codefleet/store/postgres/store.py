@@ -99,7 +99,7 @@ class PostgresStore(Readings):
 
     async def forget_runner(self, runner: str) -> None:
         async def step(tx: Transaction) -> Answer:
-            await tx.run("drop_runner", id=runner)
+            tx.run("drop_runner", id=runner)
             return lambda first: None
 
         await self._ready()
@@ -174,7 +174,7 @@ class PostgresStore(Readings):
         patience = self._connections.patience()
         while True:
             try:
-                async with self._connections.one() as connection:
-                    return await Transaction(connection).rows(*names, **given)
+                async with self._connections.one() as connection, connection.talk() as talk:
+                    return await Transaction(talk).rows(*names, **given)
             except psycopg.Error as error:
                 await patience.wait_out(error)

@@ -12,7 +12,8 @@ from codefleet.domain.model import Task, TaskId
 from codefleet.domain.words import State
 from codefleet.store import checks
 from codefleet.store.postgres import rows
-from codefleet.store.postgres.transaction import Cursor, Transaction
+from codefleet.store.postgres.connection import Reply
+from codefleet.store.postgres.transaction import Transaction
 
 AT_ONCE = 1000
 LETTERS_AT_ONCE = 2_000_000
@@ -47,23 +48,23 @@ class Saving:
         self._fences = fences
         self._guards: dict[str, _Guard] = {}
         self._states: dict[str, str] = {}
-        self._asked: tuple[Cursor | None, Cursor | None] = (None, None)
+        self._asked: tuple[Reply | None, Reply | None] = (None, None)
 
-    async def look(self) -> None:
+    def look(self) -> None:
         """Ask for what must be known, and lock it; the answers are not waited for."""
         held = {task.id for task in self._old} | {task for task, _ in self._fences}
         around = {name for task in self._new for name in (task.id, *task.needs)} - held
-        guards = await self._tx.run("fence_of", ids=[*held]) if held else None
-        states = await self._tx.run("states_of", ids=[*around]) if around else None
+        guards = self._tx.run("fence_of", ids=[*held]) if held else None
+        states = self._tx.run("states_of", ids=[*around]) if around else None
         self._asked = guards, states
 
     async def judge(self) -> None:
         """Refuse what comes too late or cannot be."""
         guards, states = self._asked
         if guards:
-            self._guards = {name: _Guard(*rest) for name, *rest in await guards.fetchall()}
+            self._guards = {name: _Guard(*rest) for name, *rest in await guards.rows()}
         if states:
-            self._states = dict(await states.fetchall())
+            self._states = dict(await states.rows())
         self._states.update((name, guard.state) for name, guard in self._guards.items())
         self._refuse_late()
         if self._new:
@@ -79,17 +80,17 @@ class Saving:
             await self._check_changed_needs(changed)
         if self._new:
             async for piece in self._tx.in_turn(_in_pieces(self._new)):
-                await self._tx.run("add_task", rows=rows.listed(map(self._row, piece)))
-            await _add_edges(self._tx, self._new)
+                self._tx.run("add_task", rows=rows.listed(map(self._row, piece)))
+            _add_edges(self._tx, self._new)
         if reworded := [*self._new, *filter(self._is_reworded, self._old)]:
             await put_texts(self._tx, reworded)
         done = [task.id for task in self._old if self._is_completed_now(task)]
         if done:
-            await self._tx.run("unblock", ids=done)
+            self._tx.run("unblock", ids=done)
         if self._old:
-            await replace(self._tx, self._old)
+            replace(self._tx, self._old)
         if changed:
-            await _replace_edges(self._tx, changed)
+            _replace_edges(self._tx, changed)
 
     def _refuse_late(self) -> None:
         for name, fence in self._fences:
@@ -116,9 +117,9 @@ class Saving:
 
     async def _check_changed_needs(self, changed: Sequence[Task]) -> None:
         """Stored tasks may wait for these, so the circle is looked for in the stored graph too."""
-        await self._tx.run("lock_needs")
+        self._tx.run("lock_needs")
         needs = sorted({need for task in changed for need in task.needs})
-        found = dict(await self._tx.rows("states_of", ids=needs))
+        found: dict[str, str] = dict(await self._tx.rows("states_of", ids=needs))
         checks.refuse_missing(changed, found | self._states)
         above = await self._tx.rows("needs_above", ids=needs)
         checks.refuse_stored_cycle([*changed, *self._new], [(name, need) for name, need in above])
@@ -128,23 +129,23 @@ class Saving:
         return {**rows.of_task(task), "unmet": unmet}
 
 
-async def replace(tx: Transaction, tasks: Collection[Task]) -> None:
+def replace(tx: Transaction, tasks: Collection[Task]) -> None:
     """Replace stored tasks whose locks are held."""
     ids = [task.id for task in tasks]
-    await tx.run("save_task", ids=ids, rows=rows.listed(map(rows.of_task, tasks)))
+    tx.run("save_task", ids=ids, rows=rows.listed(map(rows.of_task, tasks)))
 
 
 async def put_texts(tx: Transaction, tasks: Sequence[Task]) -> None:
     """Keep the words by which stored tasks are found."""
     async for piece in tx.in_turn(_in_pieces(tasks)):
         ids = [task.id for task in piece]
-        await tx.run("put_text", ids=ids, rows=rows.listed(map(rows.of_text, piece)))
+        tx.run("put_text", ids=ids, rows=rows.listed(map(rows.of_text, piece)))
 
 
 async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
     """Add new tasks with their edges; refuse a taken id, a missing need and a cycle."""
     saving = Saving(tx, new=tasks)
-    await saving.look()
+    saving.look()
     await saving.judge()
     await saving.write()
 
@@ -164,16 +165,16 @@ def _in_pieces(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
         yield piece
 
 
-async def _replace_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
+def _replace_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
     ids = [task.id for task in tasks]
     needs = rows.listed({"id": task.id, "needs": task.needs} for task in tasks)
-    await tx.run("set_needs", ids=ids, rows=needs)
-    await tx.run("drop_needs", ids=ids)
-    await _add_edges(tx, tasks)
-    await tx.run("recount", ids=ids)
+    tx.run("set_needs", ids=ids, rows=needs)
+    tx.run("drop_needs", ids=ids)
+    _add_edges(tx, tasks)
+    tx.run("recount", ids=ids)
 
 
-async def _add_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
+def _add_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
     edges = [(task.id, need) for task in tasks for need in set(task.needs)]
     if edges:
-        await tx.run("add_need", tasks=[t for t, _ in edges], needs=[n for _, n in edges])
+        tx.run("add_need", tasks=[t for t, _ in edges], needs=[n for _, n in edges])

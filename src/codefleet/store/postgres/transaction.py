@@ -1,24 +1,22 @@
-"""One open transaction: statements are sent without waiting for each answer (a pipeline).
+"""One open transaction: statements are put in line and sent together when an answer is wanted.
 
 What is to be told is collected and appended at the very end: who appends holds up every other who
 does until the commit, so nothing may come in between.
 """
 
+import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
-
-from psycopg import AsyncCursor
 
 from codefleet.domain.model import Event
 from codefleet.store.postgres import rows
-from codefleet.store.postgres.connection import Connection
+from codefleet.store.postgres.connection import Reply, Row, Talk
 from codefleet.store.statements import Statements
 
 T = TypeVar("T")
-Cursor = AsyncCursor[tuple[Any, ...]]
 
 _HERE = Path(__file__).parent
 STATEMENTS = Statements(
@@ -26,9 +24,22 @@ STATEMENTS = Statements(
 )
 
 
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+
+
+class _Statement(NamedTuple):
+    """A statement whose parameters have numbers, and their names in that order."""
+
+    text: bytes
+    names: Sequence[str]
+
+
 @cache
-def _text(*names: str) -> bytes:
-    return STATEMENTS.joined(*names).encode()
+def _statement(*parts: str) -> _Statement:
+    text = STATEMENTS.joined(*parts)
+    names = list(dict.fromkeys(_PARAMETER.findall(text)))
+    numbered = _PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", text)
+    return _Statement(numbered.encode(), names)
 
 
 class Told:
@@ -45,19 +56,20 @@ class Told:
 
 
 class Transaction:
-    """The named statements, sent over one connection; and what the transaction tells."""
+    """The named statements, said in one talk; and what the transaction tells."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
         self._told: list[Event] = []
 
-    async def run(self, *names: str, **values: Any) -> Cursor:
-        """Send a statement; its rows are waited for only when they are fetched."""
-        return await self._connection.execute(_text(*names), values)
+    def run(self, *names: str, **values: Any) -> Reply:
+        """Put a statement in line; it is sent when the answer to it, or to another, is wanted."""
+        text, wanted = _statement(*names)
+        return self._talk.say(text, [values[name] for name in wanted])
 
-    async def rows(self, *names: str, **values: Any) -> list[tuple[Any, ...]]:
+    async def rows(self, *names: str, **values: Any) -> list[Row]:
         """Send a statement and wait for its rows."""
-        return await (await self.run(*names, **values)).fetchall()
+        return await self.run(*names, **values).rows()
 
     async def in_turn(self, pieces: Iterable[T]) -> AsyncIterator[T]:
         """Pieces of what is to be sent, each of which is through before the next: what piles up on
@@ -67,10 +79,10 @@ class Transaction:
                 await self.rows("nothing")
             yield piece
 
-    async def run_each(self, name: str) -> None:
-        """Send the several statements that stand under one name."""
+    def run_each(self, name: str) -> None:
+        """Put the several statements in line that stand under one name."""
         for statement in STATEMENTS[name].split(";"):
-            await self._connection.execute(statement.encode())
+            self._talk.say(statement.encode())
 
     def tell(self, events: Iterable[Event]) -> Told:
         """Append events when all else is done."""
@@ -79,16 +91,16 @@ class Transaction:
         self._told += given
         return told
 
-    async def finish(self, mark: UUID) -> Cursor | None:
+    def finish(self, mark: UUID) -> Reply | None:
         """Leave the mark and append what is to be told, which wakes whoever waits for it.
 
         The answer begins with the last seq.
         """
         if not self._told:
-            await self.run("leave_mark", mark=mark)
+            self.run("leave_mark", mark=mark)
             return None
         listed = rows.listed(map(rows.of_event, self._told))
-        return await self.run("add_event", rows=listed, many=len(self._told), mark=mark)
+        return self.run("add_event", rows=listed, many=len(self._told), mark=mark)
 
     @property
     def has_told(self) -> bool:

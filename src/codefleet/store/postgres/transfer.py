@@ -57,7 +57,7 @@ async def load(tx: Transaction, nouns: Nouns) -> Answer:
         )
     await tasks.add(tx, nouns["task"])
     for name, value in nouns["setting"]:
-        await tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
+        tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
     try:
         await _load_the_rest(tx, nouns)
     except UniqueViolation as error:
@@ -68,13 +68,13 @@ async def load(tx: Transaction, nouns: Nouns) -> Answer:
 async def erase(tx: Transaction, event: Event) -> Answer:
     """Delete everything but this event, which tells of it and keeps the seqs rising."""
     tx.tell([event])
-    await tx.run_each("erase")
+    tx.run_each("erase")
     return lambda first: None
 
 
 async def _load_the_rest(tx: Transaction, nouns: Nouns) -> None:
     async for some in tx.in_turn(_in_pieces(nouns["run"])):
-        await tx.run("add_run", rows=rows.listed(map(rows.of_run, some)))
+        tx.run("add_run", rows=rows.listed(map(rows.of_run, some)))
     for word in ("question", "conflict", "message", "workflow", "repo"):
         added = await tx.rows(f"add_{word}", rows=steps.of_kind(word, nouns[word]))
         if len(added) < len(nouns[word]):
