@@ -72,6 +72,13 @@ def test_a_moment_without_a_zone_is_meant_by_the_clock_on_the_wall(fleet: Cli) -
     assert moment == datetime(2199, 1, 2, tzinfo=UTC)
 
 
+def test_all_spans_in_one_file_begin_at_the_same_moment(fleet: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text("".join(f"- {{title: T{n}, not_before: +2h}}\n" for n in range(3)))
+    tasks = json.loads(fleet("add", "--file", str(file), "--json").out)
+    assert len({task["not_before"] for task in tasks}) == 1
+
+
 def test_a_day_in_a_file_begins_at_its_midnight(fleet: Cli, tmp_path: Path) -> None:
     file = tmp_path / "day.yaml"
     file.write_text("- {title: Later, not_before: 2199-01-02}\n")

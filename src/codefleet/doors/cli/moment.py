@@ -3,6 +3,8 @@
 import re
 from datetime import datetime, timedelta
 
+import click
+
 from codefleet.domain.errors import Invalid
 from codefleet.doors.cli.call import call
 
@@ -18,12 +20,21 @@ def moment(text: str) -> datetime:
     try:
         if text.strip().startswith("+"):
             ahead = span(text)
-            return call(lambda fleet: fleet.store.now()) + ahead  # by the clock that will judge it
+            return _now() + ahead
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError):
         raise Invalid(
             f"{text[:80]!r} is not a moment", hint="say '2026-11-16 09:00', or +30m, +2h, +1d"
         ) from None
+
+
+def _now() -> datetime:
+    """The same for all of one command, by the clock that will judge them."""
+    known = click.get_current_context().meta
+    if __name__ not in known:
+        known[__name__] = call(lambda fleet: fleet.store.now())
+    now: datetime = known[__name__]
+    return now
 
 
 def span(text: str) -> timedelta:
