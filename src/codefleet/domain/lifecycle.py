@@ -82,7 +82,9 @@ def move(task: Task, verb: Verb, **changes: Any) -> Task:
             f"cannot {verb} {task.id}: it is {task.state}",
             hint=f"a {task.state} task allows: {allowed}",
         )
-    return task.evolve(**{**changes, "state": after, "version": task.version + 1})
+    changes["state"] = after
+    changes["version"] = task.version + 1
+    return task.evolve(**changes)
 
 
 class Then(StrEnum):

@@ -22,6 +22,7 @@ FILTERS = {
     "labels": "for_labels",
     "resting": "unless_resting",
 }
+NO_LIMIT = -1
 
 
 def claim(
@@ -67,7 +68,7 @@ def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[tuple[str, ...
     if want.caps:
         filters.append("unless_full")
     statements = [(head, *filters, "most_urgent_first") for head in heads]
-    return statements, {**asked, "task": want.task, "limit": -1}
+    return statements, {**asked, "task": want.task}
 
 
 class _Choice:
@@ -91,14 +92,15 @@ class _Choice:
         chosen: list[Task] = []
         assigned: dict[str, Seat] = {}
         seats = min(self._room.seats, len(self._free))
-        with closing(self._candidates()) as candidates:
-            for task in scheduling.decide(candidates, self._busy(), seats=seats, now=self._now):
-                chosen.append(task)
-                self._room.take(task)
-                if task.assignee:
-                    assigned[task.id] = self._free.pop(task.assignee)
-                if len(chosen) == seats:
-                    break  # before one more candidate is read in vain
+        candidates = self._candidates(seats)
+        for task in scheduling.decide(candidates, self._busy(), seats=seats, now=self._now):
+            chosen.append(task)
+            self._room.take(task)
+            if task.assignee:
+                assigned[task.id] = self._free.pop(task.assignee)
+            if len(chosen) == seats:
+                break  # before one more candidate is read in vain
+        candidates.close()
         left = iter(self._free.values())
         return [(task, assigned.get(task.id) or next(left)) for task in chosen]
 
@@ -106,32 +108,38 @@ class _Choice:
         for row in self._database.run("busy", self._values):
             yield rows.task(*row)
 
-    def _candidates(self) -> Generator[Task, None, None]:
+    def _candidates(self, seats: int) -> Generator[Task, None, None]:
         expired, ready = self._statements
-        some_expired = self._database.run("some_expired", self._values).fetchone()
-        for names in (expired, ready) if some_expired else (ready,):
-            yield from self._read(names)
+        if self._database.run("some_expired", self._values).fetchone():
+            yield from self._read(expired, seats)
+        yield from self._read(ready, seats)
 
-    def _read(self, names: tuple[str, ...]) -> Iterator[Task]:
-        """Candidates in their order. Once there is no place left for one there may be none for
-        thousands after it, so from then on the database leaves those out."""
+    def _read(self, names: tuple[str, ...], limit: int) -> Iterator[Task]:
+        """Candidates in their order, at first only as many as may start: mostly they do.
+
+        Once there is no place left for one there may be none for thousands after it, so from then
+        on the database leaves those out.
+        """
         seen: set[TaskId] = set()
         while True:
+            values = {**self._values, "limit": limit}
             # Closed, because a statement left open would see the changes made below.
-            with closing(self._database.run_joined(names, self._values)) as found:
+            with closing(self._database.run_joined(names, values)) as found:
                 for body, lost in found:
                     task = rows.task(body)
                     if task.id in seen:
                         continue
                     if not self._has_place(task):
+                        self._values |= self._places()
                         break
                     seen.add(task.id)
                     if lost:
                         self.lost[task.id] = Run.from_json(lost)
                     yield task
                 else:
-                    return
-            self._values |= self._places()
+                    if limit == NO_LIMIT or len(seen) < limit:
+                        return
+            limit = NO_LIMIT
 
     def _has_place(self, task: Task) -> bool:
         is_seat_free = not task.assignee or task.assignee in self._free

@@ -20,6 +20,7 @@ _SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL"}
 
 Durability = Literal["full", "normal"]
 Values = Mapping[str, Any]
+NO_VALUES: Values = {}
 
 
 class Database:
@@ -29,27 +30,27 @@ class Database:
         self.path = path
         self.connection = connection
         self._statements = statements.read(HERE / "queries.sql")
-        self._numbered: dict[tuple[str, ...], _Numbered] = {}
+        self._numbered: dict[str | tuple[str, ...], _Numbered] = {}
         self._version = 0
 
-    def run(self, name: str, values: Values | None = None) -> sqlite3.Cursor:
+    def run(self, name: str, values: Values = NO_VALUES) -> sqlite3.Cursor:
         """Send one statement."""
-        return self.run_joined((name,), values or {})
+        text, in_order = self._numbered.get(name) or self._learn(name, (name,))
+        return self.connection.execute(text, in_order(values))
 
     def run_many(self, name: str, rows: Iterable[Values]) -> None:
         """Send one statement once for each row."""
-        statement = self._statement((name,))
-        self.connection.executemany(statement.text, map(statement.in_order, rows))
+        text, in_order = self._numbered.get(name) or self._learn(name, (name,))
+        self.connection.executemany(text, map(in_order, rows))
 
     def run_joined(self, names: tuple[str, ...], values: Values) -> sqlite3.Cursor:
         """Send a head with its filters and its order."""
-        statement = self._statement(names)
-        return self.connection.execute(statement.text, statement.in_order(values))
+        text, in_order = self._numbered.get(names) or self._learn(names, names)
+        return self.connection.execute(text, in_order(values))
 
-    def _statement(self, names: tuple[str, ...]) -> "_Numbered":
-        if names not in self._numbered:
-            self._numbered[names] = _numbered(self._statements.joined(*names))
-        return self._numbered[names]
+    def _learn(self, key: str | tuple[str, ...], names: tuple[str, ...]) -> "_Numbered":
+        numbered = self._numbered[key] = _numbered(self._statements.joined(*names))
+        return numbered
 
     def run_each(self, name: str) -> None:
         """Send the several statements that stand under one name."""
@@ -118,6 +119,10 @@ class _Numbered(NamedTuple):
 def _numbered(text: str) -> _Numbered:
     names = list(dict.fromkeys(_PARAMETER.findall(text)))
     plain = _PARAMETER.sub(lambda match: f"?{names.index(match[1]) + 1}", text)
-    if len(names) > 1:
-        return _Numbered(plain, itemgetter(*names))
-    return _Numbered(plain, lambda values: [values[name] for name in names])
+    match names:
+        case []:
+            return _Numbered(plain, lambda values: ())
+        case [name]:
+            return _Numbered(plain, lambda values: (values[name],))
+        case _:
+            return _Numbered(plain, itemgetter(*names))

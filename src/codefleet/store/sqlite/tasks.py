@@ -37,7 +37,7 @@ def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]
     held = dict(fences)
     changed = []
     for task in tasks:
-        if task.state is State.COMPLETED:
+        if task.state is State.COMPLETED and _is_needed(database, task):
             database.run("unblock", {"id": task.id})
         fence = held.pop(task.id, None)  # the writer's own first save may raise it
         if not replaced(database, task, held=fence, mark=search.mark(task)):
@@ -61,6 +61,11 @@ def replaced(
     values["held"] = held
     values["mark"] = mark
     return database.run("save_task", values).rowcount == 1
+
+
+def _is_needed(database: Database, task: Task) -> bool:
+    """A cheap look before the dear one: most tasks are needed by none."""
+    return database.run("needed_by", {"id": task.id}).fetchone() is not None
 
 
 def _check_fence(database: Database, task: TaskId, fence: int) -> None:
