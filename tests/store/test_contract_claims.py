@@ -123,6 +123,15 @@ async def test_overlapping_scopes_do_not_start_in_one_claim(store: Store) -> Non
     assert await claim(store, seats=seats) == ["mail", "shop", "elsewhere"]
 
 
+async def test_a_seat_looks_past_any_number_of_tasks_that_would_collide(store: Store) -> None:
+    await add(store, task("mail", scope=("src/mail/**",)))
+    await take(store)
+    colliding = [task(f"mail-{n}", priority=5, scope=(f"src/mail/{n}.py",)) for n in range(20)]
+    await add(store, *colliding, task("shop", scope=("src/shop/**",)), task("free"))
+    two = [seat("claude-2"), seat("claude-3")]
+    assert await claim(store, seats=two) == ["shop", "free"]
+
+
 async def test_a_scope_is_free_again_when_its_holder_stops_running(store: Store) -> None:
     await add(store, task("mail", scope=("src/mail/**",)), task("post", scope=("src/mail/a.py",)))
     holder = await take(store)
