@@ -12,9 +12,14 @@ INSERT INTO tasks (
 );
 
 -- name: put_text
--- The words that a task is found by. Seldom written, so that claims do not pay for searches.
-INSERT INTO texts (place, mark, words) SELECT place, :mark, :words FROM tasks WHERE id = :id
-ON CONFLICT (place) DO UPDATE SET mark = :mark, words = :words WHERE mark <> :mark;
+-- The words that tasks are found by. Seldom written, so that claims do not pay for searches. Many at
+-- once, because the index of words writes down what it has got at the end of each statement.
+INSERT INTO texts (place, mark, words)
+SELECT task.place, json_extract(text.value, '$.mark'), json_extract(text.value, '$.words')
+FROM json_each(:texts) AS text CROSS JOIN tasks AS task
+WHERE task.id = json_extract(text.value, '$.id')
+ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words
+WHERE mark <> excluded.mark;
 
 -- name: save_task
 -- No row changes when somebody else was first, when the writer's fence is not the stored one, or

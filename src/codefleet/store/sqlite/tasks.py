@@ -14,6 +14,9 @@ from codefleet.store import checks
 from codefleet.store.sqlite import rows
 from codefleet.store.sqlite.database import Database
 
+TEXTS_AT_ONCE = 1000
+"""Fewer than would make a parameter too long, however long the texts are."""
+
 
 def add(database: Database, tasks: Sequence[Task]) -> None:
     """Add new tasks with their edges; refuse a taken id, a missing need and a cycle."""
@@ -25,7 +28,7 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
     checks.refuse_missing(tasks, states)
     checks.refuse_cycle(tasks)
     database.run_many("add_task", (_row(task, states) for task in tasks))
-    database.run_many("put_text", map(rows.of_text, tasks))
+    _put_texts(database, tasks)
     _add_edges(database, tasks)
 
 
@@ -95,14 +98,20 @@ def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
 def _save_with_the_rest(database: Database, tasks: Sequence[Task]) -> None:
     """Save tasks whose needs or words are not the stored ones, with them; or they are stale."""
     _check_changed_needs(database, tasks)
+    _put_texts(database, tasks)
     for task in tasks:
-        database.run("put_text", rows.of_text(task))
         database.run("set_needs", {"id": task.id, "needs": rows.listed(task.needs)})
         if not replaced(database, task):
             raise checks.stale("task", task.id)
     database.run_many("drop_needs", ({"task": task.id} for task in tasks))
     _add_edges(database, tasks)
     database.run_many("recount", ({"id": task.id} for task in tasks))
+
+
+def _put_texts(database: Database, tasks: Sequence[Task]) -> None:
+    for first in range(0, len(tasks), TEXTS_AT_ONCE):
+        some = tasks[first : first + TEXTS_AT_ONCE]
+        database.run("put_text", {"texts": rows.of_texts(some)})
 
 
 def _row(task: Task, states: Mapping[str, State]) -> dict[str, Any]:
