@@ -11,7 +11,26 @@ from codefleet.ports import TaskQuery, Write
 from codefleet.store import looking, reading, statements
 from codefleet.store.sqlite import database, schema
 from codefleet.store.sqlite.store import SqliteStore
-from tests.store.samples import StillClock, add, completed, get, ids, take, task
+from tests.store.samples import StillClock, add, completed, event, get, ids, take, task
+
+ONE_BY_ONE = """
+PRAGMA user_version = 7;
+DROP TRIGGER texts_added; DROP TRIGGER texts_changed; DROP TRIGGER texts_removed;
+DROP TABLE texts_indexed;
+INSERT INTO texts_by_word (texts_by_word) VALUES ('rebuild');
+CREATE TRIGGER texts_added AFTER INSERT ON texts BEGIN
+    INSERT INTO texts_by_word (rowid, words) VALUES (new.place, new.words);
+END;
+CREATE TRIGGER texts_changed AFTER UPDATE OF words ON texts BEGIN
+    INSERT INTO texts_by_word (texts_by_word, rowid, words)
+    VALUES ('delete', old.place, old.words);
+    INSERT INTO texts_by_word (rowid, words) VALUES (new.place, new.words);
+END;
+CREATE TRIGGER texts_removed AFTER DELETE ON texts BEGIN
+    INSERT INTO texts_by_word (texts_by_word, rowid, words)
+    VALUES ('delete', old.place, old.words);
+END;
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +122,7 @@ async def test_one_who_holds_the_file_open_sees_that_the_index_was_left_to_itsel
 async def test_claims_and_completions_write_nothing_to_the_index(path: Path) -> None:
     store = opened(path)
     await add(store, task("a", title="Mend the mailer"), task("b", title="Mend it"))
+    await add(store, *(task(f"more-{n}") for n in range(256)))  # so that the index has the first
     before = rows(path, "SELECT * FROM texts_by_word_data")
     await store.write(completed(await take(store)))
     held = await take(store)
@@ -111,6 +131,54 @@ async def test_claims_and_completions_write_nothing_to_the_index(path: Path) -> 
     await add(store, (await get(store, "b")).evolve(title="Mend all", version=3))
     assert rows(path, "SELECT * FROM texts_by_word_data") != before
     await store.close()
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 1000])
+async def test_a_word_finds_its_tasks_whether_or_not_the_index_has_them_yet(
+    path: Path, at_once: int
+) -> None:
+    store = opened(path)
+    for first in range(0, 1000, at_once):
+        some = range(first, first + at_once)
+        await add(store, *(task(f"t{n:03}", title=f"Even{n % 2} three{n % 3}") for n in some))
+    every = [f"t{n:03}" for n in range(1000)]
+    assert await ids(store, TaskQuery(text="even1 three2")) == every[5::6]
+    for n in (0, 5, 255, 256, 995, 999):
+        await add(store, task(every[n], title="Other words", version=1))
+    assert await ids(store, TaskQuery(text="other")) == [
+        every[n] for n in (0, 5, 255, 256, 995, 999)
+    ]
+    assert await ids(store, TaskQuery(text="even1 three2")) == every[11:995:6]
+    await store.erase(event("fleet.reset"))
+    await add(store, task("a", title="Even1 three2"), task("b"))
+    assert await ids(store, TaskQuery(text="three2")) == ["a"]
+    await store.close()
+
+
+async def test_new_words_are_put_into_the_index_together(path: Path) -> None:
+    store = opened(path)
+    indexed = "SELECT count(*) FROM texts_by_word WHERE texts_by_word MATCH 'mend'"
+    for n in range(255):
+        await add(store, task(f"t{n}", title="Mend it"))
+    assert rows(path, indexed) == [(0,)]
+    await add(store, task("t255", title="Mend it"))
+    assert rows(path, indexed) == [(256,)]
+    await store.close()
+
+
+async def test_an_index_that_an_earlier_version_kept_one_by_one_is_taken_over(path: Path) -> None:
+    store = opened(path)
+    await add(store, task("a", title="Mend the mailer"), task("b"))
+    await store.close()
+    as_it_was = sqlite3.connect(path)
+    as_it_was.executescript(ONE_BY_ONE)
+    as_it_was.close()
+    store = opened(path)
+    await add(store, task("c", title="Mail"), task("d"))
+    assert await ids(store, TaskQuery(text="mail")) == ["a", "c"]
+    await store.close()
+    check = "INSERT INTO texts_by_word (texts_by_word) VALUES ('integrity-check')"
+    rows(path, check)
 
 
 async def test_a_task_whose_words_are_missing_can_be_claimed_and_gets_them_when_it_is_saved(

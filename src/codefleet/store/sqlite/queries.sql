@@ -288,8 +288,12 @@ WHERE task.place IN (SELECT task.place FROM tasks AS task NOT INDEXED WHERE task
 
 -- name: by_rarest
 -- One word leads to the texts, the rarest, and the others are looked for in them: to bring together
--- two long lists would take longer.
-AND texts.place IN (SELECT rowid FROM texts_by_word WHERE texts_by_word MATCH :rarest)
+-- two long lists would take longer. So they are in the few texts that the index does not have yet.
+AND texts.place IN (
+    SELECT rowid FROM texts_by_word WHERE texts_by_word MATCH :rarest
+    UNION ALL
+    SELECT place FROM texts WHERE place > (SELECT upto FROM texts_indexed)
+)
 
 -- name: that_fit
 -- The filters of other readings follow.

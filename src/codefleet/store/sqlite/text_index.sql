@@ -8,18 +8,28 @@ CREATE VIRTUAL TABLE IF NOT EXISTS texts_by_word USING fts5(
     tokenize = 'ascii'
 );
 INSERT INTO texts_by_word (texts_by_word) VALUES ('rebuild');
+CREATE TABLE IF NOT EXISTS texts_indexed (upto INTEGER NOT NULL);  -- a place: all up to it are in
+DELETE FROM texts_indexed;
+INSERT INTO texts_indexed SELECT coalesce(max(place), 0) FROM texts;
 
 -- name: keep_index
--- The database itself keeps it, in the same transaction as the words.
-CREATE TRIGGER texts_added AFTER INSERT ON texts BEGIN
-    INSERT INTO texts_by_word (rowid, words) VALUES (new.place, new.words);
+-- The database itself keeps it, in the same transaction as the words. New texts are gathered and put
+-- in together, for a tenth of what it takes to put in one by one; a search reads those not yet in.
+CREATE TRIGGER texts_added AFTER INSERT ON texts
+WHEN new.place NOT BETWEEN (SELECT upto + 1 FROM texts_indexed)
+    AND (SELECT upto + 255 FROM texts_indexed) BEGIN
+    INSERT INTO texts_by_word (rowid, words) SELECT place, words FROM texts
+    WHERE place = new.place OR place > (SELECT upto FROM texts_indexed);
+    UPDATE texts_indexed SET upto = (SELECT max(place) FROM texts);
 END;
-CREATE TRIGGER texts_changed AFTER UPDATE OF words ON texts BEGIN
+CREATE TRIGGER texts_changed AFTER UPDATE OF words ON texts
+WHEN old.place <= (SELECT upto FROM texts_indexed) BEGIN
     INSERT INTO texts_by_word (texts_by_word, rowid, words)
     VALUES ('delete', old.place, old.words);
     INSERT INTO texts_by_word (rowid, words) VALUES (new.place, new.words);
 END;
-CREATE TRIGGER texts_removed AFTER DELETE ON texts BEGIN
+CREATE TRIGGER texts_removed AFTER DELETE ON texts
+WHEN old.place <= (SELECT upto FROM texts_indexed) BEGIN
     INSERT INTO texts_by_word (texts_by_word, rowid, words)
     VALUES ('delete', old.place, old.words);
 END;
