@@ -5,10 +5,12 @@ completion is fenced and unblocks what waited, and each step writes its event in
 transaction. It has no runs, no scopes, no filters, no versions and checks no input; a task is a
 row with an integer for its id, and nothing is parsed. `RawRuns` also keeps the run: a row with the
 lease, added by the claim and ended by the completion, of which a task has at most one that lives.
+`RawApart` are several loops over one queue, each with a connection and with commits of its own.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 SCHEMA = """
@@ -49,6 +51,7 @@ CREATE UNIQUE INDEX live ON runs (task) WHERE outcome IS NULL;
 START = "INSERT INTO runs (task, number, lease_until, body) VALUES (?, ?, ?, ?)"
 END = "UPDATE runs SET outcome = 'submitted', body = ? WHERE task = ? AND number = ?"
 LEASE = "2026-01-01T00:00:00"
+PATIENCE_S = 60.0
 
 Claimed = tuple[int, int, str]
 
@@ -56,11 +59,14 @@ Claimed = tuple[int, int, str]
 class RawQueue:
     """A queue by hand."""
 
-    def __init__(self, path: Path, durability: str, body: str) -> None:
-        self.connection = sqlite3.connect(path, isolation_level=None)
+    def __init__(self, path: Path, durability: str, body: str, *, new: bool = True) -> None:
+        self.connection = sqlite3.connect(
+            path, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
+        )
         self.connection.execute("PRAGMA journal_mode = WAL")
         self.connection.execute(f"PRAGMA synchronous = {durability}")
-        self.connection.executescript(SCHEMA)
+        if new:
+            self.connection.executescript(SCHEMA)
         self.body = body
 
     def add(self, tasks: Iterable[int], needs: Sequence[tuple[int, int]] = ()) -> None:
@@ -137,3 +143,31 @@ class RawRuns(RawQueue):
                 run(UNBLOCK, (task,))
                 run(TELL, (task, "completed", "{}"))
         run("COMMIT")
+
+
+class RawApart:
+    """As many queues on one file as there are loops; who finds it locked waits and asks again."""
+
+    def __init__(self, path: Path, durability: str, body: str, loops: int) -> None:
+        self._queues = [RawQueue(path, durability, body, new=not n) for n in range(loops)]
+        self._threads = ThreadPoolExecutor(loops)
+
+    def add(self, tasks: Iterable[int]) -> None:
+        self._queues[0].add(tasks)
+
+    def work(self, many: int) -> None:
+        """Claim and complete so many tasks, one at a time in each loop."""
+        left = iter(range(many))
+        loops = [self._threads.submit(_work_off, queue, left) for queue in self._queues]
+        for loop in loops:
+            loop.result()
+
+    def close(self) -> None:
+        self._threads.shutdown()
+        for queue in self._queues:
+            queue.close()
+
+
+def _work_off(queue: RawQueue, left: Iterator[int]) -> None:
+    for _ in left:
+        queue.complete(queue.claim())

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple, Protocol
 
-from bench.raw import RawQueue, RawRuns
+from bench.raw import RawApart, RawQueue, RawRuns
 from bench.row import Row
 from codefleet.domain.lifecycle import Claim, Seat, Verb, claim, end, move
 from codefleet.domain.model import Event, RunnerId, Task, TaskId
@@ -61,14 +61,16 @@ class Stores(NamedTuple):
     ours: Store
     raw: Raw
     raw_runs: Raw | None = None
+    raw_apart: RawApart | None = None
 
 
 class Times(NamedTuple):
-    """Microseconds for one item; the last only where runs are part of the work."""
+    """Microseconds for one item: runs where they are part of the work, apart where many work."""
 
     ours: float
     raw: float
     raw_runs: float | None = None
+    raw_apart: float | None = None
 
 
 class Part(NamedTuple):
@@ -136,7 +138,10 @@ async def one_worker(stores: Stores, size: int) -> Times:
 
 
 async def many_workers(stores: Stores, size: int) -> Times:
-    return await _worked(stores, size, (), at_once=AT_ONCE)
+    if not stores.raw_apart:
+        return await _worked(stores, size, (), at_once=AT_ONCE)
+    stores.raw_apart.add(range(size))
+    return await _worked(stores, size, (), at_once=AT_ONCE, apart=stores.raw_apart)
 
 
 async def chain(stores: Stores, size: int) -> Times:
@@ -196,7 +201,9 @@ async def _appended(stores: Stores, size: int, *, at_once: int) -> Times:
     return await _in_turns(size, ours, raw)
 
 
-async def _worked(stores: Stores, size: int, needs: Needs, *, at_once: int) -> Times:
+async def _worked(
+    stores: Stores, size: int, needs: Needs, *, at_once: int, apart: RawApart | None = None
+) -> Times:
     """Every task claimed and completed; raw shares a commit among as many as work at once."""
     await _fill(stores, size, needs)
 
@@ -211,7 +218,12 @@ async def _worked(stores: Stores, size: int, needs: Needs, *, at_once: int) -> T
         assert stores.raw_runs
         _work_raw(stores.raw_runs, many, at_once)
 
-    times = await _in_turns(size, ours, raw, *([raw_runs] if stores.raw_runs else []))
+    async def raw_apart(many: int) -> None:
+        assert apart
+        apart.work(many)
+
+    others = [*([raw_runs] if stores.raw_runs else []), *([raw_apart] if apart else [])]
+    times = await _in_turns(size, ours, raw, *others)
     assert await stores.ours.counts() == {"completed": size}
     return times
 
@@ -279,6 +291,9 @@ def rows_of(name: str, times: Sequence[Times], goal: float | None) -> Iterator[R
     yield Row(name, ours, median(one.raw for one in times), "us", goal)
     if with_runs := [one.raw_runs for one in times if one.raw_runs is not None]:
         yield Row("  the same, beside raw with runs", ours, median(with_runs), "us", goal)
+    if apart := [one.raw_apart for one in times if one.raw_apart is not None]:
+        name = "  the same, beside eight raw loops that commit apart"
+        yield Row(name, ours, median(apart), "us", None)
 
 
 async def _once(part: Part, durability: Durability) -> Times:
@@ -293,7 +308,9 @@ async def _stores(durability: Durability) -> AsyncIterator[Stores]:
         ours = SqliteStore.open(path / "ours.db", clock=RealClock(), durability=durability)
         raw = RawQueue(path / "raw.db", durability, BODY)
         raw_runs = RawRuns(path / "raw_runs.db", durability, BODY, RUN_BODY)
-        yield Stores(ours, raw, raw_runs)
+        raw_apart = RawApart(path / "raw_apart.db", durability, BODY, AT_ONCE)
+        yield Stores(ours, raw, raw_runs, raw_apart)
+        raw_apart.close()
         raw_runs.close()
         raw.close()
         await ours.close()
