@@ -19,19 +19,19 @@ MOST_ASKED = 20
 SHORT, LONG, RUN = 3, 40, 8
 
 _SMALL = bytes(ord(chr(b).lower()) if b < 128 and chr(b).isalnum() else 32 for b in range(256))
+_SHAPE = bytes(
+    ord("A") if 65 <= b <= 90 else ord("a") if small != 32 else 32 for b, small in enumerate(_SMALL)
+)
 # Not compiled here, but when they are needed: most commands search for nothing.
 _WORD = r"[^\W_]+"
 _HUMP = r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-_HUMPED = r"[A-Z](?:(?<=[a-z\d].)|(?=[A-Z][a-z]))"
-"""The same, and found sooner where there is none."""
 
 
 def kept(task: Task) -> str:
     """The words of a task, each once, each with a space before and behind it."""
     plain = _plain(" ".join((task.title, *task.labels, task.prompt[:READ])))
     words = dict.fromkeys(map(_cut, dict.fromkeys(_words(plain))))
-    has_parts = not plain.isascii() or re.search(_HUMPED, plain)
-    if has_parts:  # else there is no need to look at each word
+    if not plain.isascii() or _may_have_humps(plain):  # else there is no need to look at each word
         words |= dict.fromkeys(_parts(dict.fromkeys(re.findall(_WORD, plain))))
     found = f" {' '.join(words)} "
     return found if len(found) <= MOST_KEPT else found[: found.rindex(" ", 0, MOST_KEPT) + 1]
@@ -68,6 +68,12 @@ def _plain(text: str) -> str:
     from unicodedata import normalize  # here, because it is large and seldom needed
 
     return normalize("NFKC", text)
+
+
+def _may_have_humps(plain: str) -> bool:
+    """A cheap look at a plain text before the dear one."""
+    shape = plain.encode().translate(_SHAPE)
+    return b"aA" in shape or b"AAa" in shape
 
 
 def _parts(words: Iterable[str]) -> Iterator[str]:
