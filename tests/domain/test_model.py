@@ -207,6 +207,12 @@ zoned = st.builds(
 )
 
 
+def test_an_instant_is_written_in_utc_with_its_microseconds_even_when_there_are_none() -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=2)))
+    assert instant(noon) == "2026-01-02T10:00:00.000000+00:00"
+    assert instant(noon.replace(microsecond=10)) == "2026-01-02T10:00:00.000010+00:00"
+
+
 @given(zoned, zoned)
 def test_the_order_of_instants_is_the_order_of_their_texts(one: datetime, other: datetime) -> None:
     assert (one < other) == (instant(one) < instant(other))

@@ -32,7 +32,8 @@ Days = Annotated[float, Meta(ge=0, le=100_000)]
 def instant(moment: datetime) -> str:
     """Fixed width and one zone, so that the order of the texts is the order of the moments."""
     utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return utc.isoformat(timespec="microseconds")
+    text = msgspec.json.encode(utc)[1:-2].decode()  # as `isoformat`, for a sixth of the time
+    return f"{text}+00:00" if utc.microsecond else f"{text}.000000+00:00"
 
 
 def in_utc(moment: datetime) -> datetime:
