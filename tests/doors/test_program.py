@@ -221,6 +221,7 @@ def test_a_closed_pipe_ends_the_program_without_a_word(fleet: Cli) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_as_good_as_an_empty_one(fleet: Cli, closed: str, home: Path) -> None:
     for command in ("list", "show nope", "add A -d -", "run --until-idle"):

@@ -79,8 +79,8 @@ async def test_a_killed_keeper_is_told_as_lost_and_a_sweep_ends_the_rest(yard: Y
 
 
 async def test_a_sweep_leaves_other_runs_alone(yard: Yard) -> None:
-    one = await yard.shell("sleep 600", run="t.1")
-    other = await yard.shell("sleep 600", run="t.10")
+    one = await yard.shell("exec sleep 600", run="t.1")
+    other = await yard.shell("exec sleep 600", run="t.10")
     assert yard.left("t.1") >= 1
     assert other.agent.is_alive
     assert (await ended(one)).signal == signal.SIGKILL

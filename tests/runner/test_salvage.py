@@ -247,6 +247,7 @@ async def test_a_history_that_parted_from_the_branch_does_not_replace_it(
     assert repo.sha("fleet/k3") == tip
 
 
+@pytest.mark.slow
 async def test_the_lock_on_all_refs_that_a_killed_git_left_is_no_obstacle(repo: SampleRepo) -> None:
     repo.git("branch", "fleet/k3")
     repo.git("pack-refs", "--all")

@@ -305,6 +305,7 @@ async def test_whichever_git_is_killed_the_branch_lands_once(
     assert number > 10
 
 
+@pytest.mark.slow
 async def test_a_git_that_is_killed_every_time_is_told_and_nothing_has_moved(
     site: Site, trap: Trap
 ) -> None:
@@ -333,6 +334,7 @@ async def test_checks_that_passed_are_not_run_again_because_git_was_killed(
     assert len(ran) == 1
 
 
+@pytest.mark.slow
 async def test_locks_left_on_the_branch_by_a_killed_git_are_cleared(site: Site, trap: Trap) -> None:
     tip = site.branch("work", f1__txt="changed\n")
     refs = site.repo.path / ".git"
@@ -368,6 +370,7 @@ def nth(site: Site, number: int, then: str) -> str:
     return f"c=$(ls {marks} | wc -l); touch {marks}/$c; [ $c -eq {number} ] && {then}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 async def test_git_killed_between_two_files_of_the_checkout_loses_nothing(
     site: Site, trap: Trap, number: int
@@ -382,6 +385,7 @@ async def test_git_killed_between_two_files_of_the_checkout_loses_nothing(
     site.check_landed_once(tip)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reused", [False, True])
 async def test_git_killed_while_it_fills_the_lane_is_begun_again(
     site: Site, trap: Trap, reused: bool
@@ -420,6 +424,7 @@ def runner(site: Site, tip: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", RUNNER, *words])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 3, 5])
 async def test_runner_and_git_killed_together_leave_what_the_next_runner_finishes(
     site: Site, trap: Trap, number: int
@@ -434,6 +439,7 @@ async def test_runner_and_git_killed_together_leave_what_the_next_runner_finishe
     site.check_landed_once(tip)
 
 
+@pytest.mark.slow
 async def test_the_next_runner_waits_for_the_git_of_a_killed_one(site: Site, trap: Trap) -> None:
     smudge(site, "true")
     tip = site.branch("work", **everything(site))

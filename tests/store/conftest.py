@@ -1,6 +1,7 @@
 """The contract's fixtures: one fresh store of each kind, and further doors to the same one."""
 
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests import postgres
 from tests.store.kinds import KINDS
 from tests.store.samples import StillClock
 
-LONG_ON_A_SERVER = ("test_contract_processes.py", "test_model.py")
+ON_A_SERVER = {"postgres", "pgbouncer"}
 
 
 class Place(NamedTuple):
@@ -27,10 +28,11 @@ class Place(NamedTuple):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long on a server, or wants one of its own, is left out of `make fast`."""
+    """What needs a server is left out of `make fast`."""
     for item in items:
-        of_its_own = "own_server" in getattr(item, "fixturenames", ()) or "pgbouncer" in item.name
-        if of_its_own or ("postgres" in item.name and item.path.name in LONG_ON_A_SERVER):
+        wanted = {"own_server", "postgres_server"} & {*getattr(item, "fixturenames", ())}
+        parts = re.split(r"[\[\]-]", item.name)
+        if wanted or ON_A_SERVER & {*parts[1:]}:
             item.add_marker("slow")
 
 

@@ -357,6 +357,7 @@ async def test_pausing_a_running_task_stops_its_agent_and_resuming_goes_on_where
     assert repo.read("main", "log.txt") == "a\nb\n"
 
 
+@pytest.mark.slow
 async def test_changed_settings_take_effect_without_a_restart_and_bad_ones_do_not(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:
