@@ -32,6 +32,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = 3
 server_idle_timeout = 2
+server_login_retry = 1
 max_client_conn = 500
 logfile = {folder}/log
 """
@@ -52,7 +53,12 @@ def fresh() -> str:
     """The address of a database with nothing in it, through the pool."""
     name = f"pooled_{uuid4().hex}"
     postgres.shared().run(f"CREATE DATABASE {name}")
-    return _address(name, _started())
+    return _address(name, _shared())
+
+
+def in_front_of(server: postgres.Server) -> str:
+    """The address of a server's first database, through a pool of its own."""
+    return _address("postgres", _started(server))
 
 
 def direct(address: str) -> str:
@@ -70,13 +76,17 @@ class _Program(NamedTuple):
 
 
 @cache
-def _started() -> Path:
+def _shared() -> Path:
+    return _started(postgres.shared())
+
+
+def _started(server: postgres.Server) -> Path:
     """Start a pgbouncer of this process's own; the folder of its socket."""
     program = _program()
     folder = Path(tempfile.mkdtemp(prefix="fleet-pool-"))
     postgres.give_to_the_user(folder)
     settings = folder / "pgbouncer.ini"
-    settings.write_text(SETTINGS.format(server=postgres.shared().folder, folder=folder))
+    settings.write_text(SETTINGS.format(server=server.folder, folder=folder))
     env = {**os.environ, "LD_LIBRARY_PATH": program.libraries}
     argv = [str(program.path), "--quiet", str(settings)]
     running = subprocess.Popen(argv, user=postgres.user(), cwd="/", env=env)

@@ -254,7 +254,14 @@ async def test_a_claim_holds_few_of_the_many_tasks_that_have_no_place_any_more(
 
 
 @pytest.mark.parametrize(
-    "said", ["is starting up", "is not yet accepting connections", "is in recovery mode"]
+    "said",
+    [
+        "the database system is starting up",
+        "the database system is not yet accepting connections",
+        "the database system is in recovery mode",
+        "server login has been failing, try again later (server_login_retry)",
+        "query_wait_timeout",
+    ],
 )
 def test_a_server_that_is_about_to_be_there_is_waited_for(said: str) -> None:
-    assert is_passing(OperationalError(f"connection failed: FATAL:  the database system {said}"))
+    assert is_passing(OperationalError(f"connection failed: FATAL:  {said}"))

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 
+import psycopg
 import pytest
 
 from codefleet.domain.errors import BadConfig, StoreTrouble
@@ -16,9 +17,9 @@ from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.postgres.transaction import STATEMENTS
 from codefleet.store.postgres.trouble import place_of
-from tests import postgres
+from tests import pgbouncer, postgres
 from tests.postgres import Server
-from tests.store.conftest import needs_postgres
+from tests.store.conftest import needs_postgres, skip_or_fail
 from tests.store.proxy import Cut, wired
 from tests.store.samples import LEASE, add, claim, completed, event, ids, seat, task
 
@@ -185,6 +186,19 @@ async def test_a_server_that_goes_away_in_a_storm_loses_nothing_it_acknowledged(
             await store.close()
 
 
+async def test_a_server_that_goes_away_behind_pgbouncer_loses_nothing_it_acknowledged(
+    own_server: Server,
+) -> None:
+    skip_or_fail(pgbouncer.missing())
+    pooled = pgbouncer.in_front_of(own_server)
+    stores = [PostgresStore(pooled) for _ in range(3)]
+    try:
+        await assert_a_storm_is_survived(own_server, stores, "restart")
+    finally:
+        for store in stores:
+            await store.close()
+
+
 async def assert_a_storm_is_survived(
     own_server: Server, stores: Sequence[PostgresStore], how: str
 ) -> None:
@@ -239,6 +253,28 @@ async def test_a_waiting_reader_hears_again_after_a_restart(
     await store.write(Write(events=[event()]))
     async with asyncio.timeout(BOUND_S):
         assert await waiting is True
+
+
+async def test_a_server_that_hangs_up_on_the_idle_is_called_again(own_server: Server) -> None:
+    own_server.configure("idle_session_timeout = '50ms'")
+    own_server.restart()
+    store = PostgresStore(own_server.address())
+    try:
+        for work in (store.last_seq, lambda: add(store, task("a")), store.last_seq):
+            await work()
+            async with asyncio.timeout(BOUND_S):
+                while await asyncio.to_thread(connected, own_server):
+                    await asyncio.sleep(0.01)
+        assert await ids(store, TaskQuery()) == ["a"]
+    finally:
+        await store.close()
+
+
+def connected(server: Server) -> int:
+    """How many connections of stores the server has."""
+    many = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'codefleet'"
+    with psycopg.connect(server.address()) as connection:
+        return int((connection.execute(many).fetchone() or (0,))[0])
 
 
 async def test_a_server_that_stays_away_is_trouble_in_words(

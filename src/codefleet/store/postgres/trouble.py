@@ -62,10 +62,17 @@ _SAID: dict[str, Words] = {
     "not yet accepting": _STARTING,
     "shutting down": _STARTING,
     "recovery mode": _STARTING,
+    "server_login_retry": _UNREACHABLE,
+    "cannot connect to server": _UNREACHABLE,
+    "query_wait_timeout": _CROWDED,
+    "max_client_conn": _CROWDED,
 }
-"""What a server says that refuses a connection: the driver hands on its words, not its code."""
+"""What a server says that refuses a connection: the driver hands on its words, not its code. The
+last ones are a pgbouncer's."""
 _UNKNOWN = ("the store {place} cannot be used: {error}", "`fleet doctor` looks into it")
-_PASSING = frozenset({"57P01", "57P02", "57P03", "53300", "08006", "08003", "08000", "25P03"})
+_LOST = "08"
+"""The beginning of all codes of connections; a pgbouncer gives one whenever its own are lost."""
+_PASSING = frozenset({"57P01", "57P02", "57P03", "57P05", "53300", "25P03"})
 _CONTESTED = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 
 
@@ -87,7 +94,7 @@ def is_passing(error: Error) -> bool:
     """Was the connection lost, or not made, for a reason that may pass by itself?"""
     if isinstance(error, OperationalError) and error.sqlstate is None:
         return _words(error) in (_UNREACHABLE, _STARTING, _CROWDED)
-    return error.sqlstate in _PASSING
+    return error.sqlstate in _PASSING or (error.sqlstate or "").startswith(_LOST)
 
 
 def is_contested(error: Error) -> bool:
@@ -105,7 +112,8 @@ def explained(error: Error, place: str) -> StoreTrouble:
 
 def _words(error: Error) -> Words:
     if error.sqlstate:
-        return _MEANING.get(error.sqlstate, _UNKNOWN)
+        unknown = _UNREACHABLE if error.sqlstate.startswith(_LOST) else _UNKNOWN
+        return _MEANING.get(error.sqlstate, unknown)
     if not isinstance(error, OperationalError):
         return _UNKNOWN
     said = str(error)
