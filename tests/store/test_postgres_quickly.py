@@ -100,20 +100,25 @@ async def test_others_go_on_while_the_server_has_no_room_for_more(
             await sending
 
 
-async def test_a_connection_whose_reading_was_given_up_is_good_for_the_next(
-    connection: Connection, other: Connection
+@pytest.mark.parametrize("times", [1, 2])
+async def test_what_was_given_up_is_stopped_and_stops_nothing_after_it(
+    connection: Connection, other: Connection, times: int
 ) -> None:
     async def read() -> None:
         async with connection.talk() as talk:
             await talk.say(b"SELECT pg_sleep(600)").rows()
 
+    pid = connection.info.backend_pid
     reading = asyncio.ensure_future(read())
     async with asyncio.timeout(BOUND_S):
-        await _until_asleep(other, connection.info.backend_pid)
-        reading.cancel()
+        await _until_asleep(other, pid)
+        for _ in range(times):
+            reading.cancel()
+            await asyncio.sleep(0)
         with pytest.raises(asyncio.CancelledError):
             await reading
-        assert await _one(connection) == 1
+        assert connection.closed
+        await _until_gone(other, pid)
 
 
 @pytest.mark.parametrize("is_direct", [True, False])
@@ -166,6 +171,12 @@ async def _one(connection: Connection) -> int:
     """A one that the server says."""
     row = await (await connection.execute("SELECT 1")).fetchone()
     return row[0] if row else 0
+
+
+async def _until_gone(connection: Connection, pid: int) -> None:
+    asked = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
+    while await (await connection.execute(asked, [pid])).fetchone():
+        await asyncio.sleep(0.01)
 
 
 async def _until_asleep(connection: Connection, pid: int) -> None:

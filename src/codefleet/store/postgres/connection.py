@@ -5,6 +5,7 @@ than the statement. A talk stands on the layer below (`psycopg.pq`): what is sai
 somebody wants an answer; then all of it is sent at once, and all of it is heard.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Sequence
 from itertools import count
@@ -150,7 +151,7 @@ class Talk:
     async def hear(self) -> None:
         """Send what is in line and wait for the answers to all of it."""
         self._line.send_flush_request()
-        await self._connection.wait(self._heard())
+        await self._hear_all()
         if self._error:
             raise self._error
 
@@ -179,7 +180,7 @@ class Talk:
         self._line.pipeline_sync()
         self._await(Reply(self))
         known = self._error
-        await self._connection.wait(self._heard())
+        await self._hear_all()
         self._line.exit_pipeline_mode()
         if self._error and not known:
             raise self._error
@@ -187,6 +188,14 @@ class Talk:
     def _await(self, reply: Reply) -> Reply:
         self._unheard.append(reply)
         return reply
+
+    async def _hear_all(self) -> None:
+        try:
+            await self._connection.wait(self._heard())
+        except asyncio.CancelledError:
+            # The server may hear only later that it is to stop, and would stop what comes next.
+            await self._connection.close()
+            raise
 
     def _heard(self) -> PQGen[None]:
         yield from send(self._line)
