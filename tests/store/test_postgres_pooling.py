@@ -72,6 +72,22 @@ async def test_statements_are_kept_only_where_the_server_itself_answers(
         await pooled.close()
 
 
+async def test_statements_are_kept_anew_when_a_newer_version_has_changed_the_tables() -> None:
+    address = postgres.shared().fresh()
+    store = PostgresStore(address)
+    try:
+        await add(store, task("a"), task("b"))
+        assert (await take(store)).task.id == "a"
+        assert await store.last_seq() == 1
+        async with await psycopg.AsyncConnection.connect(address) as newer:
+            await newer.execute("ALTER TABLE tasks ALTER COLUMN priority TYPE int")
+            await newer.execute("ALTER TABLE log ALTER COLUMN seq TYPE int")
+        assert (await take(store)).task.id == "b"
+        assert await store.last_seq() == 2
+    finally:
+        await store.close()
+
+
 async def test_a_connection_may_forget_everything_between_transactions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -21,6 +21,8 @@ from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
+from codefleet.store.postgres.trouble import is_outdated
+
 Row = tuple[Any, ...]
 _Key = tuple[bytes, tuple[int, ...]]
 
@@ -91,9 +93,11 @@ class Kept:
     def confirm(self, key: _Key) -> None:
         self._names[key] = self._sent.pop(key)
 
-    def forget_sent(self) -> None:
+    def forget(self, error: psycopg.Error) -> None:
         """After an error the server does not hear what else was sent."""
         self._sent.clear()
+        if is_outdated(error):
+            self._names.clear()
 
 
 class _Keeping(Reply):
@@ -204,4 +208,4 @@ class Talk:
             self._unheard.popleft().take(result)
             if result.status == ExecStatus.FATAL_ERROR and not self._error:
                 self._error = error_from_result(result, self._connection.info.encoding)
-                self._kept.forget_sent()
+                self._kept.forget(self._error)

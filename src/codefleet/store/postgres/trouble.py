@@ -91,10 +91,20 @@ def place_of(address: str) -> str:
 
 
 def is_passing(error: Error) -> bool:
-    """Was the connection lost, or not made, for a reason that may pass by itself?"""
+    """Is it for a reason that may pass by itself, such as a connection that was lost?"""
     if isinstance(error, OperationalError) and error.sqlstate is None:
         return _words(error) in (_UNREACHABLE, _STARTING, _CROWDED)
-    return error.sqlstate in _PASSING or (error.sqlstate or "").startswith(_LOST)
+    is_lost = (error.sqlstate or "").startswith(_LOST)
+    return is_lost or error.sqlstate in _PASSING or is_outdated(error)
+
+
+def is_outdated(error: Error) -> bool:
+    """Does a statement that the server keeps no longer fit the tables? A newer codefleet may have
+    changed them meanwhile."""
+    return (
+        isinstance(error, errors.FeatureNotSupported)
+        and error.diag.source_function == "RevalidateCachedQuery"
+    )
 
 
 def is_contested(error: Error) -> bool:
