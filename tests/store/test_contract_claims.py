@@ -76,6 +76,7 @@ async def test_no_seat_gets_no_task(store: Store) -> None:
         ({"repo": "shop"}, Want(repos=("shop", "mail")), True),
         ({"repo": "shop"}, Want(repos=("mail",)), False),
         ({"labels": ("a", "b", "c")}, Want(labels=("a", "c")), True),
+        ({"labels": ("a\0", '"\\{},NULL')}, Want(labels=("a\0", '"\\{},NULL')), True),
         ({"labels": ("a",)}, Want(labels=("a", "c")), False),
         ({"labels": ()}, Want(labels=("a",)), False),
         ({}, Want(task=TaskId("one")), True),

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from codefleet.config import Config
-from codefleet.domain.errors import Cycle, FleetError, Refused
+from codefleet.domain.errors import Cycle, FleetError, Refused, StoreTrouble
 from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.ports import TaskQuery, Write
@@ -197,6 +197,25 @@ async def test_one_refused_write_among_many_harms_no_other(stores: list[Postgres
 class AnHourAhead:
     def now(self) -> datetime:
         return datetime.now(UTC) + timedelta(hours=1)
+
+
+async def test_a_write_that_the_server_cannot_take_harms_no_other(
+    stores: list[PostgresStore],
+) -> None:
+    store, *_ = stores
+    await store.last_seq()
+    long_name = "".join(map(chr, range(0x4E00, 0x5E00)))  # no index takes as much
+    work = [
+        store.write(Write(events=[event("before")])),  # alone; the others wait for it
+        store.write(Write(events=[event("first")])),
+        store.write(Write(settings={long_name: "too long"})),
+        store.write(Write(events=[event("last")])),
+    ]
+    _, first, refused, last = await asyncio.gather(*work, return_exceptions=True)
+    assert isinstance(refused, StoreTrouble)
+    assert not isinstance(first, BaseException)
+    assert not isinstance(last, BaseException)
+    assert [one.kind for one in await store.events()] == ["before", "first", "last"]
 
 
 async def test_an_hour_of_skew_on_one_machine_changes_nothing(

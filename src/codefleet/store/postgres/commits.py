@@ -25,7 +25,7 @@ from codefleet.store.postgres.connection import Connection, Reply
 from codefleet.store.postgres.connections import Connections
 from codefleet.store.postgres.steps import Answer, Step
 from codefleet.store.postgres.transaction import Transaction
-from codefleet.store.postgres.trouble import is_contested
+from codefleet.store.postgres.trouble import is_contested, is_passing
 
 ATTEMPTS = 50
 """How often a step that others cross is begun again."""
@@ -121,6 +121,8 @@ class Commits:
             except psycopg.Error as error:
                 if isinstance(error, UniqueViolation) and error.diag.table_name == "runs":
                     raise checks.stale("run", "of this task") from error
+                if len(asked) > 1 and not (is_passing(error) or is_contested(error)):
+                    raise  # what one of them asks for may be at fault
                 if not is_contested(error):
                     await patience.wait_out(error)
                 if isinstance(error, LockNotAvailable):

@@ -21,6 +21,7 @@ from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
+from codefleet.store.postgres import rows
 from codefleet.store.postgres.trouble import is_outdated
 
 Row = tuple[Any, ...]
@@ -52,7 +53,8 @@ class Texts(Dumper):
 
     def dump(self, obj: list[str]) -> bytes:
         quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in obj)
-        return "{{{}}}".format(",".join(f'"{text}"' for text in quoted)).encode()
+        listed: str = rows.plain(",".join(f'"{text}"' for text in quoted))
+        return f"{{{listed}}}".encode()
 
 
 class Reply:
