@@ -126,6 +126,8 @@ async def test_a_talk_that_ends_with_an_error_leaves_nothing_but_a_good_connecti
     connection: Connection, is_direct: bool
 ) -> None:
     await connection.execute("CREATE TABLE said (word text)")
+    warnings: list[str | None] = []  # the server's log would be full of them
+    connection.add_notice_handler(lambda warning: warnings.append(warning.message_primary))
     connection.is_direct = is_direct
     with pytest.raises(UndefinedTable):
         await _say(connection, SAY, b"INSERT INTO nowhere VALUES ($1)", LOOK)
@@ -134,6 +136,7 @@ async def test_a_talk_that_ends_with_an_error_leaves_nothing_but_a_good_connecti
             await _say(connection, *statements, error=GivenUp())
     assert await _say(connection, LOOK, LOOK) == [[], []]
     assert await _one(connection) == 1
+    assert warnings == []
 
 
 async def test_a_failed_talk_does_not_make_the_server_keep_statements_again(

@@ -176,8 +176,9 @@ class Talk:
             return
         try:
             if self._error is None:
-                self._line.send_query_params(b"ROLLBACK", None)
-                self._await(Reply(self))
+                for word in (b"BEGIN", b"ROLLBACK"):  # who undoes what was not begun is warned
+                    self._line.send_query_params(word, None)
+                    self._await(Reply(self))
             await self._end()
         except psycopg.Error:  # what went wrong before is what counts
             await self._connection.close()
