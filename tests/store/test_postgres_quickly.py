@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from psycopg import OperationalError
-from psycopg.errors import DivisionByZero, UndefinedTable
+from psycopg.errors import DivisionByZero, UndefinedTable, UniqueViolation
 
 from codefleet.domain.caps import Caps
 from codefleet.domain.scheduling import Want
@@ -137,6 +137,25 @@ async def test_a_talk_that_ends_with_an_error_leaves_nothing_but_a_good_connecti
     assert await _say(connection, LOOK, LOOK) == [[], []]
     assert await _one(connection) == 1
     assert warnings == []
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_what_the_commit_itself_is_refused_for_is_told(
+    connection: Connection, is_heard: bool
+) -> None:
+    async def say_twice() -> None:
+        async with connection.talk() as talk:
+            said = talk.say(b"INSERT INTO known VALUES ($1), ($1)", ["twice"])
+            if is_heard:
+                await said.rows()
+
+    await connection.execute("CREATE TABLE known (word text UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+    connection.is_direct = True
+    for _ in range(2):
+        with pytest.raises(UniqueViolation):
+            await say_twice()
+    assert await _say(connection, b"SELECT word FROM known WHERE word = $1") == [[]]
+    assert await _one(connection) == 1
 
 
 async def test_a_failed_talk_does_not_make_the_server_keep_statements_again(

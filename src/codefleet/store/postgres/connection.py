@@ -68,6 +68,10 @@ class Reply:
         """This is it."""
         self._result = result
 
+    def is_by(self, result: PGresult) -> bool:
+        """Is it complete with this?"""
+        return True
+
     async def rows(self) -> list[Row]:
         """All rows; they are waited for."""
         if self._result is None:
@@ -114,6 +118,13 @@ class _Keeping(Reply):
         super().take(result)
         if result.status == ExecStatus.COMMAND_OK:
             self._kept.confirm(self._key)
+
+
+class _Ending(Reply):
+    """The answer to the end of a talk. Where the commit itself fails, the error comes before it."""
+
+    def is_by(self, result: PGresult) -> bool:
+        return result.status == ExecStatus.PIPELINE_SYNC
 
 
 class Talk:
@@ -185,7 +196,7 @@ class Talk:
 
     async def _end(self) -> None:
         self._line.pipeline_sync()
-        self._await(Reply(self))
+        self._await(_Ending(self))
         known = self._error
         await self._hear_all()
         self._line.exit_pipeline_mode()
@@ -208,7 +219,9 @@ class Talk:
         yield from send(self._line)
         while self._unheard:
             result, *_ = yield from fetch_many(self._line)
-            self._unheard.popleft().take(result)
+            self._unheard[0].take(result)
+            if self._unheard[0].is_by(result):
+                self._unheard.popleft()
             if result.status == ExecStatus.FATAL_ERROR and not self._error:
                 self._error = error_from_result(result, self._connection.info.encoding)
                 self._kept.forget(self._error)
