@@ -104,21 +104,40 @@ async def test_others_go_on_while_the_server_has_no_room_for_more(
 async def test_what_was_given_up_is_stopped_and_stops_nothing_after_it(
     connection: Connection, other: Connection, times: int
 ) -> None:
+    connection.is_direct = True
+    pid = connection.info.backend_pid
+    async with asyncio.timeout(BOUND_S):
+        await _give_up(connection, other, times)
+        await _until_gone(other, pid)
+    assert connection.closed
+
+
+async def test_a_pool_is_not_told_to_stop_what_was_given_up(
+    connection: Connection, other: Connection
+) -> None:
+    """Some versions of pgbouncer end when whoever told them does not wait for an answer."""
+    pid = connection.info.backend_pid
+    async with asyncio.timeout(BOUND_S):
+        await _give_up(connection, other)
+        await _until_asleep(other, pid)
+        await other.execute("SELECT pg_terminate_backend(%s)", [pid])
+    assert connection.closed
+
+
+async def _give_up(connection: Connection, other: Connection, times: int = 1) -> None:
+    """Begin a reading that takes long, and cancel it so many times when the server is at it."""
+
     async def read() -> None:
         async with connection.talk() as talk:
             await talk.say(b"SELECT pg_sleep(600)").rows()
 
-    pid = connection.info.backend_pid
     reading = asyncio.ensure_future(read())
-    async with asyncio.timeout(BOUND_S):
-        await _until_asleep(other, pid)
-        for _ in range(times):
-            reading.cancel()
-            await asyncio.sleep(0)
-        with pytest.raises(asyncio.CancelledError):
-            await reading
-        assert connection.closed
-        await _until_gone(other, pid)
+    await _until_asleep(other, connection.info.backend_pid)
+    for _ in range(times):
+        reading.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await reading
 
 
 @pytest.mark.parametrize("is_direct", [True, False])

@@ -20,12 +20,15 @@ from psycopg.errors import error_from_result
 from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
+from psycopg.waiting import wait_async
 
 from codefleet.store.postgres import rows
 from codefleet.store.postgres.trouble import is_outdated
 
 Row = tuple[Any, ...]
 _Key = tuple[bytes, tuple[int, ...]]
+_LOOK_S = 1.0
+"""How long psycopg waits for an answer at a time."""
 
 
 class Connection(psycopg.AsyncConnection[Row]):
@@ -209,7 +212,10 @@ class Talk:
 
     async def _hear_all(self) -> None:
         try:
-            await self._connection.wait(self._heard())
+            if self._connection.is_direct:
+                await self._connection.wait(self._heard())  # the server is told when we give up
+            else:  # many a pgbouncer breaks down over being told, so we only hang up
+                await wait_async(self._heard(), self._line.socket, interval=_LOOK_S)
         except asyncio.CancelledError:
             # The server may hear only later that it is to stop, and would stop what comes next.
             await self._connection.close()
