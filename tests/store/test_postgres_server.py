@@ -256,7 +256,7 @@ async def test_a_waiting_reader_hears_again_after_a_restart(
 
 
 async def test_a_server_that_hangs_up_on_the_idle_is_called_again(own_server: Server) -> None:
-    own_server.configure("idle_session_timeout = '50ms'")
+    own_server.configure("idle_session_timeout = '500ms'")
     own_server.restart()
     store = PostgresStore(own_server.address())
     try:

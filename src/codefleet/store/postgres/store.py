@@ -174,7 +174,9 @@ class PostgresStore(Readings):
         patience = self._connections.patience()
         while True:
             try:
+                # The answer comes with the end of the talk: one way there and back.
                 async with self._connections.one() as connection, connection.talk() as talk:
-                    return await Transaction(talk).rows(*names, **given)
+                    reply = Transaction(talk).run(*names, **given)
+                return await reply.rows()
             except psycopg.Error as error:
                 await patience.wait_out(error)
