@@ -36,12 +36,14 @@ def of_task(task: Task) -> dict[str, Any]:
     }
 
 
+def of_text(task: Task) -> dict[str, Any]:
+    """The words of a task as their row keeps them."""
+    return {"id": task.id, "mark": search.mark(task), "words": search.kept(task)}
+
+
 def of_texts(tasks: Iterable[Task]) -> str:
-    """The words of tasks as their rows keep them, in one parameter for `json_each`."""
-    texts = [
-        {"id": task.id, "mark": search.mark(task), "words": search.kept(task)} for task in tasks
-    ]
-    return msgspec.json.encode(texts).decode()
+    """The words of tasks in one parameter, for `json_each`."""
+    return msgspec.json.encode([of_text(task) for task in tasks]).decode()
 
 
 def task(body: str) -> Task:

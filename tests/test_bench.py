@@ -1,0 +1,29 @@
+"""What measures must run: a bench that nobody has run for long tells nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import postgres
+from tests.store.conftest import skip_or_fail
+
+ROOT = Path(__file__).parents[1]
+BOUND_S = 300
+ON_A_SERVER = ("postgres", "scale")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "part", ["store", "postgres", "scale", "worktree", "wake", "agents", "cli"]
+)
+def test_every_measurement_can_be_made(part: str) -> None:
+    if part in ON_A_SERVER:
+        skip_or_fail(postgres.missing())
+    quick = [sys.executable, "-m", "bench", part, "--quick"]
+    made = subprocess.run(
+        quick, cwd=ROOT, capture_output=True, text=True, timeout=BOUND_S, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    assert len(made.stdout.splitlines()) > 1
