@@ -5,19 +5,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.__main__ import KNOWN
 
 from tests import postgres
 from tests.store.conftest import skip_or_fail
 
 ROOT = Path(__file__).parents[1]
 BOUND_S = 300
-ON_A_SERVER = ("postgres", "scale")
+ON_A_SERVER = ("postgres", "libraries", "scale")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "part", ["store", "postgres", "scale", "worktree", "wake", "agents", "cli"]
-)
+@pytest.mark.parametrize("part", KNOWN)
 def test_every_measurement_can_be_made(part: str) -> None:
     if part in ON_A_SERVER:
         skip_or_fail(postgres.missing())

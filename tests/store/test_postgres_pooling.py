@@ -88,6 +88,21 @@ async def test_statements_are_kept_anew_when_a_newer_version_has_changed_the_tab
         await store.close()
 
 
+async def test_what_is_set_for_writing_is_kept_by_the_server_and_not_for_readers() -> None:
+    async def scans(*, to_write: bool) -> str:
+        async with store._connections.one(to_write=to_write) as connection:
+            row = await (await connection.execute("SHOW enable_seqscan")).fetchone()
+            return str(row[0]) if row else ""
+
+    store = PostgresStore(postgres.shared().fresh())
+    try:
+        await add(store, task("a"))
+        assert await scans(to_write=True) == "off"
+        assert await scans(to_write=False) == "on"
+    finally:
+        await store.close()
+
+
 async def test_a_connection_may_forget_everything_between_transactions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

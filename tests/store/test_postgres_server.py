@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 
 import psycopg
 import pytest
@@ -20,7 +20,7 @@ from codefleet.store.postgres.trouble import place_of
 from tests import pgbouncer, postgres
 from tests.postgres import Server
 from tests.store.conftest import needs_postgres, skip_or_fail
-from tests.store.proxy import Cut, wired
+from tests.store.proxy import Cut, Wire, wired
 from tests.store.samples import LEASE, add, claim, completed, event, ids, seat, task
 
 pytestmark = [needs_postgres, pytest.mark.slow]
@@ -43,50 +43,59 @@ async def store(own_server: Server) -> AsyncIterator[PostgresStore]:
     await opened.close()
 
 
-@pytest.mark.parametrize("cut", [Cut.BEFORE, Cut.AFTER])
-async def test_a_commit_whose_answer_is_lost_is_made_exactly_once(cut: Cut) -> None:
+@asynccontextmanager
+async def opened_at(address: str) -> AsyncIterator[PostgresStore]:
+    """A store for a while."""
+    opened = PostgresStore(address)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+@asynccontextmanager
+async def over_a_wire() -> AsyncIterator[tuple[PostgresStore, Wire, str]]:
+    """A store, the wire to its server that can be cut, and the address without the wire."""
     shared = postgres.shared()
     address = shared.fresh()
-    async with wired(shared.folder) as (wire, port):
-        _, _, options = address.partition("&")
-        store = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
-        try:
-            await store.write(Write(events=[event("before")]))
-            wire.cut = cut
-            async with asyncio.timeout(BOUND_S):
-                step = Write(tasks=[task("a")], events=[event("first"), event("second")])
-                told = await store.write(step)
-            assert wire.cuts == 1
-            assert [(one.kind, one.seq) for one in told] == [("first", 2), ("second", 3)]
-            assert [one.seq for one in await store.events()] == [1, 2, 3]
-            wire.cut = cut
-            async with asyncio.timeout(BOUND_S):
-                (given,) = await store.claim([seat()], Want(), lease=LEASE)
-            assert wire.cuts == 2
-            assert [(run.id, run.fence) for run in await store.runs()] == [("a.1", 1)]
-            assert [one.seq for one in given.events] == [4]
-            assert await claim(store) == []
-        finally:
-            await store.close()
+    _, _, options = address.partition("&")
+    async with (
+        wired(shared.folder) as (wire, port),
+        opened_at(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}") as store,
+    ):
+        yield store, wire, address
+
+
+@pytest.mark.parametrize("cut", [Cut.BEFORE, Cut.AFTER])
+async def test_a_commit_whose_answer_is_lost_is_made_exactly_once(cut: Cut) -> None:
+    async with over_a_wire() as (store, wire, _):
+        await store.write(Write(events=[event("before")]))
+        wire.cut = cut
+        async with asyncio.timeout(BOUND_S):
+            step = Write(tasks=[task("a")], events=[event("first"), event("second")])
+            told = await store.write(step)
+        assert wire.cuts == 1
+        assert [(one.kind, one.seq) for one in told] == [("first", 2), ("second", 3)]
+        assert [one.seq for one in await store.events()] == [1, 2, 3]
+        wire.cut = cut
+        async with asyncio.timeout(BOUND_S):
+            (given,) = await store.claim([seat()], Want(), lease=LEASE)
+        assert wire.cuts == 2
+        assert [(run.id, run.fence) for run in await store.runs()] == [("a.1", 1)]
+        assert [one.seq for one in given.events] == [4]
+        assert await claim(store) == []
 
 
 async def test_a_lost_commit_that_the_server_hears_of_late_is_undone() -> None:
-    shared = postgres.shared()
-    address = shared.fresh()
-    async with wired(shared.folder) as (wire, port):
-        _, _, options = address.partition("&")
-        store = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
-        try:
-            await store.write(Write(events=[event("before")]))
-            wire.cut = Cut.LATE
-            async with asyncio.timeout(BOUND_S):
-                (told,) = await store.write(Write(events=[event("lost and told again")]))
-                wire.goes_on.set()
-                await wire.has_ended.wait()
-            assert wire.cuts == 1
-            assert [one.seq for one in await store.events()] == [1, told.seq]
-        finally:
-            await store.close()
+    async with over_a_wire() as (store, wire, _):
+        await store.write(Write(events=[event("before")]))
+        wire.cut = Cut.LATE
+        async with asyncio.timeout(BOUND_S):
+            (told,) = await store.write(Write(events=[event("lost and told again")]))
+            wire.goes_on.set()
+            await wire.has_ended.wait()
+        assert wire.cuts == 1
+        assert [one.seq for one in await store.events()] == [1, told.seq]
 
 
 async def storm(store: PostgresStore, name: str, done: list[str], enough: asyncio.Event) -> None:
@@ -104,25 +113,16 @@ async def storm(store: PostgresStore, name: str, done: list[str], enough: asynci
 
 
 async def test_a_writer_that_froze_in_the_middle_does_not_hold_up_the_others() -> None:
-    shared = postgres.shared()
-    address = shared.fresh()
-    async with wired(shared.folder) as (wire, port):
-        _, _, options = address.partition("&")
-        frozen = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
-        other = PostgresStore(address)
-        try:
-            await frozen.write(Write(settings={"paused": "by nobody"}))
-            wire.cut = Cut.FROZEN
-            async with asyncio.timeout(BOUND_S):
-                late = asyncio.create_task(frozen.write(Write(settings={"paused": "by one"})))
-                while not wire.cuts:
-                    await asyncio.sleep(0.01)
-                await other.write(Write(settings={"paused": "by another"}))
-                await late
-            assert await other.settings() == {"paused": "by one"}  # done again, once it was back
-        finally:
-            await frozen.close()
-            await other.close()
+    async with over_a_wire() as (frozen, wire, address), opened_at(address) as other:
+        await frozen.write(Write(settings={"paused": "by nobody"}))
+        wire.cut = Cut.FROZEN
+        async with asyncio.timeout(BOUND_S):
+            late = asyncio.create_task(frozen.write(Write(settings={"paused": "by one"})))
+            while not wire.cuts:
+                await asyncio.sleep(0.01)
+            await other.write(Write(settings={"paused": "by another"}))
+            await late
+        assert await other.settings() == {"paused": "by one"}  # done again, once it was back
 
 
 async def test_who_froze_while_it_made_the_tables_does_not_hold_up_the_others() -> None:
@@ -141,27 +141,18 @@ async def test_who_froze_while_it_made_the_tables_does_not_hold_up_the_others() 
 
 
 async def test_what_a_frozen_claim_had_in_hand_goes_to_others() -> None:
-    shared = postgres.shared()
-    address = shared.fresh()
-    async with wired(shared.folder) as (wire, port):
-        _, _, options = address.partition("&")
-        frozen = PostgresStore(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}")
-        other = PostgresStore(address)
-        try:
-            await other.write(Write(tasks=[task("held")]))
-            await frozen.last_seq()
-            wire.cut = Cut.FROZEN
-            late = asyncio.create_task(frozen.claim([seat("one")], Want(), lease=LEASE))
-            async with asyncio.timeout(BOUND_S):
-                while not wire.cuts:
-                    await asyncio.sleep(0.01)
-                while not (claims := await other.claim([seat("other")], Want(), lease=LEASE)):
-                    await asyncio.sleep(0.05)
-                assert not await late
-            assert [claim.task.id for claim in claims] == ["held"]
-        finally:
-            await frozen.close()
-            await other.close()
+    async with over_a_wire() as (frozen, wire, address), opened_at(address) as other:
+        await other.write(Write(tasks=[task("held")]))
+        await frozen.last_seq()
+        wire.cut = Cut.FROZEN
+        late = asyncio.create_task(frozen.claim([seat("one")], Want(), lease=LEASE))
+        async with asyncio.timeout(BOUND_S):
+            while not wire.cuts:
+                await asyncio.sleep(0.01)
+            while not (claims := await other.claim([seat("other")], Want(), lease=LEASE)):
+                await asyncio.sleep(0.05)
+            assert not await late
+        assert [claim.task.id for claim in claims] == ["held"]
 
 
 async def test_a_server_that_vanishes_with_a_message_on_its_way_is_not_waited_for_forever() -> None:

@@ -4,9 +4,11 @@ A statement is either whole, or a head that filters and an order are joined to. 
 from the file; values only ever travel as parameters.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 _NAME = "-- name: "
 
@@ -20,6 +22,20 @@ class Statements(dict[str, str]):
     def joined(self, *names: str) -> str:
         """A head, its filters and its order as one statement."""
         return "\n".join(self[name] for name in names)
+
+
+class Numbered(NamedTuple):
+    """A statement whose parameters have numbers, and their names in that order."""
+
+    text: str
+    names: Sequence[str]
+
+
+def numbered(text: str, parameter: re.Pattern[str], sign: str) -> Numbered:
+    """Parameters by number, with an engine's sign before it, in place of those by name."""
+    names = list(dict.fromkeys(parameter.findall(text)))
+    by_number = parameter.sub(lambda match: f"{sign}{names.index(match[1]) + 1}", text)
+    return Numbered(by_number, names)
 
 
 @cache

@@ -39,14 +39,14 @@ class Connection(psycopg.AsyncConnection[Row]):
     is_for_writing = False
     """Does the server keep the settings for writing?"""
 
-    def talk(self) -> "Talk":
-        """A talk; nothing else may be sent over this connection while it lasts."""
-        return Talk(self, self._kept)
-
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.adapters.register_dumper(list, Texts)
         self._kept = Kept()
+
+    def talk(self) -> "Talk":
+        """A talk; nothing else may be sent over this connection while it lasts."""
+        return Talk(self, self._kept)
 
 
 class Texts(Dumper):

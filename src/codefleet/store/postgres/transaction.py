@@ -8,13 +8,13 @@ import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from codefleet.domain.model import Event
 from codefleet.store.postgres import rows
 from codefleet.store.postgres.connection import Reply, Row, Talk
-from codefleet.store.statements import Statements
+from codefleet.store.statements import Statements, numbered
 
 T = TypeVar("T")
 
@@ -27,19 +27,10 @@ STATEMENTS = Statements(
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
-class _Statement(NamedTuple):
-    """A statement whose parameters have numbers, and their names in that order."""
-
-    text: bytes
-    names: Sequence[str]
-
-
 @cache
-def _statement(*parts: str) -> _Statement:
-    text = STATEMENTS.joined(*parts)
-    names = list(dict.fromkeys(_PARAMETER.findall(text)))
-    numbered = _PARAMETER.sub(lambda match: f"${names.index(match[1]) + 1}", text)
-    return _Statement(numbered.encode(), names)
+def _statement(*parts: str) -> tuple[bytes, Sequence[str]]:
+    text, names = numbered(STATEMENTS.joined(*parts), _PARAMETER, "$")
+    return text.encode(), names
 
 
 class Told:

@@ -30,27 +30,27 @@ class Database:
         self.path = path
         self.connection = connection
         self._statements = statements.read(HERE / "queries.sql")
-        self._numbered: dict[str | tuple[str, ...], _Numbered] = {}
+        self._known: dict[str | tuple[str, ...], _Statement] = {}
         self._version = 0
 
     def run(self, name: str, values: Values = NO_VALUES) -> sqlite3.Cursor:
         """Send one statement."""
-        text, in_order = self._numbered.get(name) or self._learn(name, (name,))
+        text, in_order = self._known.get(name) or self._learn(name, (name,))
         return self.connection.execute(text, in_order(values))
 
     def run_many(self, name: str, rows: Iterable[Values]) -> None:
         """Send one statement once for each row."""
-        text, in_order = self._numbered.get(name) or self._learn(name, (name,))
+        text, in_order = self._known.get(name) or self._learn(name, (name,))
         self.connection.executemany(text, map(in_order, rows))
 
     def run_joined(self, names: tuple[str, ...], values: Values) -> sqlite3.Cursor:
         """Send a head with its filters and its order."""
-        text, in_order = self._numbered.get(names) or self._learn(names, names)
+        text, in_order = self._known.get(names) or self._learn(names, names)
         return self.connection.execute(text, in_order(values))
 
-    def _learn(self, key: str | tuple[str, ...], names: tuple[str, ...]) -> "_Numbered":
-        numbered = self._numbered[key] = _numbered(self._statements.joined(*names))
-        return numbered
+    def _learn(self, key: str | tuple[str, ...], names: tuple[str, ...]) -> "_Statement":
+        learned = self._known[key] = _statement(self._statements.joined(*names))
+        return learned
 
     def run_each(self, name: str) -> None:
         """Send the several statements that stand under one name."""
@@ -106,7 +106,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=OPENING_S, isolation_level=None, cached_statements=256)
 
 
-class _Numbered(NamedTuple):
+class _Statement(NamedTuple):
     """A statement whose parameters have numbers, and what puts the values in their order.
 
     By name, the driver makes a text and looks it up for every parameter of every call.
@@ -116,13 +116,12 @@ class _Numbered(NamedTuple):
     in_order: Callable[[Values], Sequence[Any]]
 
 
-def _numbered(text: str) -> _Numbered:
-    names = list(dict.fromkeys(_PARAMETER.findall(text)))
-    plain = _PARAMETER.sub(lambda match: f"?{names.index(match[1]) + 1}", text)
+def _statement(text: str) -> _Statement:
+    plain, names = statements.numbered(text, _PARAMETER, "?")
     match names:
         case []:
-            return _Numbered(plain, lambda values: ())
+            return _Statement(plain, lambda values: ())
         case [name]:
-            return _Numbered(plain, lambda values: (values[name],))
+            return _Statement(plain, lambda values: (values[name],))
         case _:
-            return _Numbered(plain, itemgetter(*names))
+            return _Statement(plain, itemgetter(*names))
