@@ -6,9 +6,14 @@ from contextlib import asynccontextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 
+from codefleet.store.postgres.store import PostgresStore
+from tests import postgres
+
 SOCKET = ".s.PGSQL.5432"
 SYNC = b"S\x00\x00\x00\x04"
 """What a client sends to end a transaction that was begun without a word."""
+FLUSH = b"H\x00\x00\x00\x04"
+"""What it sends to hear answers in the middle of one."""
 READY = b"Z\x00\x00\x00\x05I"
 """What the server sends when it has ended."""
 
@@ -24,12 +29,16 @@ class Cut(StrEnum):
 
 
 class Wire:
-    """Hands everything on, until it is told to break at the next commit; then once."""
+    """Hands everything on, until it is told to break at the next commit; then once.
+
+    `ways` counts how often somebody has waited for an answer.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._socket = folder / SOCKET
         self.cut = Cut.NEVER
         self.cuts = 0
+        self.ways = 0
         self.goes_on = asyncio.Event()
         self.has_ended = asyncio.Event()
 
@@ -56,6 +65,7 @@ class Wire:
         is_committing: asyncio.Event,
     ) -> None:
         while heard := await near.read(65536):
+            self.ways += heard.endswith((FLUSH, SYNC))
             cut = self.cut if heard.endswith(SYNC) else Cut.NEVER
             if cut in (Cut.BEFORE, Cut.FROZEN):
                 out.write(heard.removesuffix(SYNC))
@@ -102,3 +112,26 @@ async def wired(folder: Path) -> AsyncIterator[tuple[Wire, int]]:
         yield wire, server.sockets[0].getsockname()[1]
     finally:
         server.close()
+
+
+@asynccontextmanager
+async def opened_at(address: str) -> AsyncIterator[PostgresStore]:
+    """A store for a while."""
+    opened = PostgresStore(address)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+@asynccontextmanager
+async def over_a_wire() -> AsyncIterator[tuple[PostgresStore, Wire, str]]:
+    """A store, the wire to its server that can be cut, and the address without the wire."""
+    shared = postgres.shared()
+    address = shared.fresh()
+    _, _, options = address.partition("&")
+    async with (
+        wired(shared.folder) as (wire, port),
+        opened_at(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}") as store,
+    ):
+        yield store, wire, address

@@ -8,7 +8,7 @@ from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import RunId, RunnerId, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.domain.words import Outcome, Reason
-from codefleet.ports import Store, Write
+from codefleet.ports import Store, TaskQuery, Write
 from tests.store.samples import (
     LEASE,
     START,
@@ -16,8 +16,10 @@ from tests.store.samples import (
     add,
     claim,
     completed,
+    ended,
     event,
     get,
+    ids,
     renewed,
     take,
     task,
@@ -73,6 +75,40 @@ async def test_the_holder_may_write_under_its_fence(store: Store) -> None:
     claimed = await take(store)
     await store.write(Write(events=[event("run.said")], fences={claimed.task.id: 1}))
     assert (await store.events(newest=True, limit=1))[0].kind == "run.said"
+
+
+async def test_who_ends_a_run_may_reword_its_task(store: Store) -> None:
+    await add(store, task("a", title="Old words"))
+    await store.write(ended(await take(store), Verb.RELEASE, Outcome.FAILED, title="New words"))
+    assert await ids(store, TaskQuery(text="new words")) == ["a"]
+    assert await ids(store, TaskQuery(text="old words")) == []
+
+
+async def test_who_ends_a_run_may_change_what_its_task_needs(store: Store) -> None:
+    await add(store, task("a"), task("b"))
+    await store.write(ended(await take(store), Verb.RELEASE, Outcome.FAILED, needs=("b",)))
+    assert await ids(store, TaskQuery(ready=True)) == ["b"]
+
+
+async def test_who_knows_the_task_but_not_its_fence_is_refused(store: Store) -> None:
+    await add(store, task("a"))
+    held = await take(store)
+    with pytest.raises(LostRun, match="lease on a"):
+        await store.write(completed(held)._replace(fences={TaskId("a"): held.task.fence - 1}))
+    assert await store.counts() == {"running": 1}
+
+
+async def test_a_need_that_is_noted_again_after_its_end_is_met_once(store: Store) -> None:
+    await add(store, task("a"), task("b"), task("c", needs=("a", "b")))
+    held = await take(store)
+    end = completed(held)
+    await store.write(end)
+    again = Write(
+        tasks=[end.tasks[0].evolve(version=end.tasks[0].version + 1)],
+        runs=[end.runs[0].evolve(version=end.runs[0].version + 1)],
+    )
+    await store.write(again)
+    assert await ids(store, TaskQuery(ready=True)) == ["b"]
 
 
 async def test_a_run_of_an_old_version_is_refused(store: Store) -> None:

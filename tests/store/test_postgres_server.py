@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -20,7 +20,7 @@ from codefleet.store.postgres.trouble import place_of
 from tests import pgbouncer, postgres
 from tests.postgres import Server
 from tests.store.conftest import needs_postgres, skip_or_fail
-from tests.store.proxy import Cut, Wire, wired
+from tests.store.proxy import Cut, opened_at, over_a_wire, wired
 from tests.store.samples import LEASE, add, claim, completed, event, ids, seat, task
 
 pytestmark = [needs_postgres, pytest.mark.slow]
@@ -41,29 +41,6 @@ async def store(own_server: Server) -> AsyncIterator[PostgresStore]:
     opened = await PostgresStore.open(own_server.address())
     yield opened
     await opened.close()
-
-
-@asynccontextmanager
-async def opened_at(address: str) -> AsyncIterator[PostgresStore]:
-    """A store for a while."""
-    opened = PostgresStore(address)
-    try:
-        yield opened
-    finally:
-        await opened.close()
-
-
-@asynccontextmanager
-async def over_a_wire() -> AsyncIterator[tuple[PostgresStore, Wire, str]]:
-    """A store, the wire to its server that can be cut, and the address without the wire."""
-    shared = postgres.shared()
-    address = shared.fresh()
-    _, _, options = address.partition("&")
-    async with (
-        wired(shared.folder) as (wire, port),
-        opened_at(f"postgresql://fleet@127.0.0.1:{port}/postgres?{options}") as store,
-    ):
-        yield store, wire, address
 
 
 @pytest.mark.parametrize("cut", [Cut.BEFORE, Cut.AFTER])

@@ -13,6 +13,8 @@ from tests.store.samples import add, ids, task
 BEFORE_TEXTS = (
     b"DROP TABLE texts",
     b"DROP FUNCTION by_word(text)",
+    b"DROP FUNCTION insist(boolean)",
+    b"DROP INDEX runs_by_lease",
     b"CREATE FUNCTION holds(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
     b"DELETE FROM codefleet_migrations WHERE number >= 5",
 )

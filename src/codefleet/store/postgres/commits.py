@@ -111,13 +111,13 @@ class Commits:
     async def _done(self, asked: Sequence[_Asked]) -> Sequence[Any]:
         """Commit some steps, however often it takes; together only as long as nothing is wrong."""
         patience = self._connections.patience()
-        for _ in range(ATTEMPTS):
+        for number in range(ATTEMPTS):
             self._attempts += 1
             attempt = _Attempt(
                 self._connections, is_quick=self._is_quick, beside=self._due_beside()
             )
             try:
-                answers = await attempt.make(asked)
+                answers = await attempt.make(asked, may_assume=number == 0)
             except psycopg.Error as error:
                 if isinstance(error, UniqueViolation) and error.diag.table_name == "runs":
                     raise checks.stale("run", "of this task") from error
@@ -158,14 +158,14 @@ class _Attempt:
         self._answers: Sequence[Answer] = ()
         self.has_told = False
 
-    async def make(self, asked: Sequence[_Asked]) -> Sequence[Any]:
+    async def make(self, asked: Sequence[_Asked], *, may_assume: bool) -> Sequence[Any]:
         """Do all steps and commit; return their answers."""
         try:
             async with self._connections.one(to_write=True) as connection:
                 async with connection.talk() as talk:
                     tx = Transaction(talk)
                     self._set_up(connection, tx)
-                    last = await self._done(tx, asked)
+                    last = await self._done(tx, asked, may_assume)
                 connection.is_for_writing = connection.is_direct
                 seq = await _seq(last)
         except psycopg.OperationalError as error:
@@ -182,9 +182,11 @@ class _Attempt:
         for name in self._beside:
             tx.run(name)
 
-    async def _done(self, tx: Transaction, asked: Sequence[_Asked]) -> Reply | None:
+    async def _done(
+        self, tx: Transaction, asked: Sequence[_Asked], may_assume: bool
+    ) -> Reply | None:
         """Do all steps. What remains is to end the talk, which commits."""
-        self._answers = await _all_done(tx, asked)
+        self._answers = await _all_done(tx, asked, may_assume)
         if all(answer is steps.nothing for answer in self._answers):
             return None
         self._is_asked_for = True
@@ -213,12 +215,12 @@ class _Attempt:
         return int(seq)
 
 
-async def _all_done(tx: Transaction, asked: Sequence[_Asked]) -> Sequence[Answer]:
+async def _all_done(tx: Transaction, asked: Sequence[_Asked], may_assume: bool) -> Sequence[Answer]:
     """Writes go before claims: who claims may hold others up, and does so as briefly as can be."""
     whats = [one.what for one in asked]
     writes = [what for what in whats if isinstance(what, Write)]
     wanted = [what for what in whats if isinstance(what, claims.Asked)]
-    of_writes = iter(await steps.write(tx, writes) if writes else ())
+    of_writes = iter(await steps.write(tx, writes, may_assume=may_assume) if writes else ())
     of_claims = iter(await claims.claim(tx, wanted) if wanted else ())
     answers = []
     for what in whats:

@@ -30,6 +30,31 @@ SELECT name FROM locks WHERE name = 'scopes' FOR UPDATE;
 -- Two changes of needs could each close half a circle that neither sees.
 SELECT name FROM locks WHERE name = 'needs' FOR UPDATE;
 
+-- name: insist_on
+-- The head of a write that must change every one of its rows, or else undoes the transaction.
+WITH written AS (
+
+-- name: as_assumed
+-- What the writer of a task would have looked for: it holds the task, which is not completed yet and
+-- keeps its needs and its words.
+AND tasks.state <> 'completed' AND tasks.needs = row.needs
+AND (row.held IS NULL OR tasks.fence = row.held)
+AND EXISTS (SELECT 1 FROM texts WHERE texts.place = tasks.place AND texts.mark = row.mark)
+RETURNING tasks.id
+
+-- name: all_of_them
+-- The end of such a write.
+) SELECT insist(count(*) = %(many)s) FROM written
+
+-- name: insist_on_fences
+-- For tasks that their writer holds and does not write to.
+SELECT insist(count(*) = %(many)s) FROM (
+    SELECT FROM tasks
+    JOIN unnest(%(ids)s::text[], %(fences)s::text[]) AS held (id, fence)
+        ON tasks.id = held.id AND tasks.fence = held.fence::bigint
+    ORDER BY tasks.id FOR NO KEY UPDATE OF tasks
+) AS held
+
 -- name: hold_both
 -- Who holds a row is about to take it or to write to it: others pass it by and wait for nobody.
 FOR UPDATE OF task, run SKIP LOCKED

@@ -24,8 +24,8 @@ JOIN tasks ON tasks.id = row.id AND tasks.id = ANY (%(ids)s)
 ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words;
 
 -- name: save_task
--- The caller holds the rows' locks and has compared versions and fences. The ids stand beside the
--- rows for the sake of the plan: nobody can guess the length of a JSON list.
+-- The caller holds the rows' locks and has compared versions and fences; or else assumes them. The
+-- ids stand beside the rows for the sake of the plan: nobody can guess the length of a JSON list.
 UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
     approved = row.approved, not_before = row.not_before, repo = row.repo, coder = row.coder,
     assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
@@ -33,9 +33,9 @@ UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused
 FROM json_to_recordset(%(rows)s) AS row (
     id text, state text, priority int, paused bool, approved bool, not_before timestamptz,
     repo text, coder text, assignee text, scoped bool, fence bigint, version bigint,
-    labels text[], body text
+    labels text[], needs text[], body text, held bigint, mark bigint
 )
-WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id AND tasks.version = row.version - 1;
+WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id AND tasks.version = row.version - 1
 
 -- name: set_needs
 -- The rest of the row is saved by the statement above.
@@ -44,8 +44,8 @@ FROM json_to_recordset(%(rows)s) AS row (id text, needs text[])
 WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id;
 
 -- name: unblock
--- For tasks that are about to be completed. In the order of ids, so that two such do not wait for
--- one another.
+-- For tasks that have just been completed: who holds their rows sees every edge to them. In the order
+-- of ids, so that two such do not wait for one another.
 WITH less AS (
     SELECT task, count(*) AS many FROM needs WHERE need = ANY (%(ids)s) GROUP BY task
 ), held AS (

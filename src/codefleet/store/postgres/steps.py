@@ -3,13 +3,13 @@
 Several at once are done as one that is their sum, so that a crowd costs hardly more than one.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from codefleet.domain.model import Event, Run
 from codefleet.ports import Write
 from codefleet.store import checks
-from codefleet.store.postgres import rows
+from codefleet.store.postgres import assuming, rows
 from codefleet.store.postgres.connection import Reply
 from codefleet.store.postgres.tasks import Saving
 from codefleet.store.postgres.transaction import Told, Transaction
@@ -45,37 +45,37 @@ _OTHERS = (
 )
 
 
-class _Sent(NamedTuple):
-    """Rows on their way, and the statement's answer: the ids of those that were written."""
+class _Rows(NamedTuple):
+    """Rows to be written: the noun's word, the statement and its values, and the ids that it must
+    return; none where the server refuses by itself what cannot be."""
 
     word: str
-    ids: Sequence[str]
-    written: Reply
+    statement: str
+    values: Mapping[str, Any]
+    ids: Sequence[str] = ()
 
 
-async def write(tx: Transaction, writes: Sequence[Write]) -> list[Answer]:
+async def write(tx: Transaction, writes: Sequence[Write], *, may_assume: bool) -> list[Answer]:
     """Do all of some writes; each answer is that write's events with their seqs."""
-    tasks = [task for one in writes for task in one.tasks]
-    saving = Saving(
-        tx,
-        new=[task for task in tasks if task.version == 0],
-        old=[task for task in tasks if task.version > 0],
-        fences=[fence for one in writes for fence in one.fences.items()],
-    )
-    saving.look()
-    runs = [run for one in writes for run in one.runs]
-    sent = [*_send_runs(tx, runs), *[s for one in writes for s in _send(tx, one)]]
-    await saving.judge()
-    for one in sent:
-        await _refuse_late(one)
-    await saving.write()
+    others = [*_of_runs([run for one in writes for run in one.runs])]
+    others += [some for one in writes for some in _small(one)]
+    if may_assume and assuming.is_likely(writes):
+        await assuming.write(tx, writes)
+        for some in others:
+            if some.ids:
+                tx.insist(some.statement, many=len(some.ids), **some.values)
+            else:
+                tx.run(some.statement, **some.values)
+    else:
+        await _write_with_a_look(tx, writes, others)
+    for one in writes:
+        _set(tx, one.settings)
     return [_events(tx.tell(one.events)) for one in writes]
 
 
 async def put_runs(tx: Transaction, runs: Sequence[Run]) -> None:
     """Add or replace runs; a task has at most one live one."""
-    for one in _send_runs(tx, runs):
-        await _refuse_late(one)
+    await _refuse_late(_sent(tx, [*_of_runs(runs)]))
 
 
 def of_kind(word: str, nouns: Sequence[Any]) -> str:
@@ -91,31 +91,34 @@ def _events(told: Told) -> Answer:
     return answer
 
 
-def _send_runs(tx: Transaction, runs: Sequence[Run]) -> list[_Sent]:
+async def _write_with_a_look(
+    tx: Transaction, writes: Sequence[Write], others: Sequence[_Rows]
+) -> None:
+    tasks = [task for one in writes for task in one.tasks]
+    saving = Saving(
+        tx,
+        new=[task for task in tasks if task.version == 0],
+        old=[task for task in tasks if task.version > 0],
+        fences=[fence for one in writes for fence in one.fences.items()],
+    )
+    saving.look()
+    sent = _sent(tx, others)
+    await saving.judge()
+    await _refuse_late(sent)
+    await saving.write()
+
+
+def _of_runs(runs: Sequence[Run]) -> Iterator[_Rows]:
     """Old ones first: a run may have to end before the next one of its task begins."""
-    sent = []
     if old := [run for run in runs if run.version > 0]:
         ids = [run.id for run in old]
-        saved = tx.run("save_run", ids=ids, rows=rows.listed(map(rows.of_run, old)))
-        sent.append(_Sent("run", ids, saved))
+        listed = rows.listed(map(rows.of_run, old))
+        yield _Rows("run", "save_run", {"ids": ids, "rows": listed}, ids)
     if new := [run for run in runs if run.version == 0]:
-        tx.run("add_run", rows=rows.listed(map(rows.of_run, new)))
-    return sent
+        yield _Rows("run", "add_run", {"rows": rows.listed(map(rows.of_run, new))})
 
 
-def _send(tx: Transaction, one: Write) -> list[_Sent]:
-    for name, value in one.settings.items():
-        if value is None:
-            tx.run("drop_setting", name=rows.plain(name))
-        else:
-            tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
-    return [
-        _Sent(kind.word, ids, tx.run(f"{verb}_{kind.word}", rows=listed))
-        for kind, verb, ids, listed in _small(one)
-    ]
-
-
-def _small(one: Write) -> Iterator[tuple[_Kind, str, list[str], str]]:
+def _small(one: Write) -> Iterator[_Rows]:
     """The small nouns of a write, by kind and by what is done with them."""
     for kind in _OTHERS:
         nouns = getattr(one, kind.field)
@@ -126,17 +129,32 @@ def _small(one: Write) -> Iterator[tuple[_Kind, str, list[str], str]]:
             ("save", [noun for noun in nouns if noun.version > 0]),
         ):
             if some:
+                values = {"rows": rows.listed(_row(kind, noun) for noun in some)}
                 ids = [getattr(noun, kind.key) for noun in some]
-                yield kind, verb, ids, rows.listed(_row(kind, noun) for noun in some)
+                yield _Rows(kind.word, f"{verb}_{kind.word}", values, ids)
+
+
+def _set(tx: Transaction, settings: Mapping[str, str | None]) -> None:
+    for name, value in settings.items():
+        if value is None:
+            tx.run("drop_setting", name=rows.plain(name))
+        else:
+            tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
+
+
+def _sent(tx: Transaction, wanted: Sequence[_Rows]) -> list[tuple[_Rows, Reply]]:
+    return [(some, tx.run(some.statement, **some.values)) for some in wanted]
+
+
+async def _refuse_late(sent: Sequence[tuple[_Rows, Reply]]) -> None:
+    for some, reply in sent:
+        if some.ids:
+            written = [name for (name,) in await reply.rows()]
+            if len(written) < len(some.ids):
+                late = [name for name in some.ids if name not in written] or some.ids
+                raise checks.stale(some.word, late[0])
 
 
 def _row(kind: _Kind, noun: Any) -> rows.Row:
     row = {"id": getattr(noun, kind.key), "version": noun.version, "body": rows.body(noun)}
     return {**row, kind.column: getattr(noun, kind.column)} if kind.column else row
-
-
-async def _refuse_late(sent: _Sent) -> None:
-    written = [name for (name,) in await sent.written.rows()]
-    if len(written) < len(sent.ids):
-        late = [name for name in sent.ids if name not in written] or sent.ids
-        raise checks.stale(sent.word, late[0])

@@ -4,7 +4,7 @@
 locked before an edge to it is stored, and before it is completed; who comes second sees the first.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from codefleet.domain import search
@@ -79,16 +79,13 @@ class Saving:
         if changed:
             await self._check_changed_needs(changed)
         if self._new:
-            async for piece in self._tx.in_turn(_in_pieces(self._new)):
-                self._tx.run("add_task", rows=rows.listed(map(self._row, piece)))
-            _add_edges(self._tx, self._new)
+            await put_new(self._tx, self._new, self._states)
         if reworded := [*self._new, *filter(self._is_reworded, self._old)]:
             await put_texts(self._tx, reworded)
-        done = [task.id for task in self._old if self._is_completed_now(task)]
-        if done:
-            self._tx.run("unblock", ids=done)
         if self._old:
             replace(self._tx, self._old)
+        if done := [task.id for task in self._old if self._is_completed_now(task)]:
+            self._tx.run("unblock", ids=done)
         if changed:
             _replace_edges(self._tx, changed)
 
@@ -124,9 +121,17 @@ class Saving:
         above = await self._tx.rows("needs_above", ids=needs)
         checks.refuse_stored_cycle([*changed, *self._new], [(name, need) for name, need in above])
 
-    def _row(self, task: Task) -> rows.Row:
-        unmet = sum(self._states[need] != State.COMPLETED for need in set(task.needs))
+
+async def put_new(tx: Transaction, tasks: Sequence[Task], states: Mapping[str, str]) -> None:
+    """Store new tasks with their edges, where the states of all they need are known."""
+
+    def row(task: Task) -> rows.Row:
+        unmet = sum(states[need] != State.COMPLETED for need in set(task.needs))
         return {**rows.of_task(task), "unmet": unmet}
+
+    async for piece in tx.in_turn(_in_pieces(tasks)):
+        tx.run("add_task", rows=rows.listed(map(row, piece)))
+    _add_edges(tx, tasks)
 
 
 def replace(tx: Transaction, tasks: Collection[Task]) -> None:

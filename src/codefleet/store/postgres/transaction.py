@@ -58,6 +58,10 @@ class Transaction:
         text, wanted = _statement(*names)
         return self._talk.say(text, [values[name] for name in wanted])
 
+    def insist(self, *names: str, many: int, **values: Any) -> None:
+        """Put a write in line that changes so many rows, or else undoes the transaction."""
+        self.run("insist_on", *names, "all_of_them", many=many, **values)
+
     async def rows(self, *names: str, **values: Any) -> list[Row]:
         """Send a statement and wait for its rows."""
         return await self.run(*names, **values).rows()

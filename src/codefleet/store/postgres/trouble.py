@@ -73,6 +73,8 @@ _UNKNOWN = ("the store {place} cannot be used: {error}", "`fleet doctor` looks i
 _LOST = "08"
 """The beginning of all codes of connections; a pgbouncer gives one whenever its own are lost."""
 _PASSING = frozenset({"57P01", "57P02", "57P03", "57P05", "53300", "25P03"})
+_WRONG = "ZF001"
+"""What the server says where a writer assumed something that is not so; see `insist`."""
 _CONTESTED = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 
 
@@ -110,7 +112,7 @@ def is_outdated(error: Error) -> bool:
 def is_contested(error: Error) -> bool:
     """Did two transactions want the same, so that one has to begin again?"""
     taken = isinstance(error, errors.UniqueViolation) and error.diag.table_name == "tasks"
-    return taken or isinstance(error, _CONTESTED)
+    return taken or error.sqlstate == _WRONG or isinstance(error, _CONTESTED)
 
 
 def explained(error: Error, place: str) -> StoreTrouble:
