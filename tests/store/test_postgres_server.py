@@ -223,6 +223,17 @@ async def test_a_waiting_reader_hears_again_after_a_restart(
         assert await waiting is True
 
 
+async def test_after_a_restart_nobody_tries_one_lost_connection_after_the_other(
+    own_server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await asyncio.gather(*(store.last_seq() for _ in range(connections.MOST)))
+    assert await asyncio.to_thread(connected, own_server) == connections.MOST
+    await asyncio.to_thread(own_server.restart)
+    monkeypatch.setattr(connections, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(connections, "_FIRST_WAIT_S", 0.4)  # so that it lasts for three
+    assert await store.last_seq() == 0
+
+
 async def test_a_server_that_hangs_up_on_the_idle_is_called_again(own_server: Server) -> None:
     own_server.configure("idle_session_timeout = '500ms'")
     own_server.restart()

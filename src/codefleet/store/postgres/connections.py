@@ -72,19 +72,28 @@ class Connections:
             connection = idle.pop() if idle else await self.made()
             try:
                 yield connection
+            except psycopg.Error as error:
+                if is_passing(error):  # the others that wait here were lost with it
+                    await self._let_go()
+                raise
             finally:
                 await self._put_back(connection)
 
     async def close(self) -> None:
         self._is_closed = True
-        for connection in (*self._idle, *self._writers):
-            await connection.close()
+        await self._let_go()
 
     def in_words(self, error: psycopg.Error) -> StoreTrouble:
         return explained(error, self.place)
 
     def patience(self) -> "Patience":
         return Patience(self.in_words)
+
+    async def _let_go(self) -> None:
+        idle = [*self._idle, *self._writers]
+        self._idle, self._writers = [], []
+        for connection in idle:
+            await connection.close()
 
     async def _put_back(self, connection: Connection) -> None:
         if connection.closed:
