@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 
 from tests.postgres import Server
 
+from bench.apart import RawApart
 from bench.raw_postgres import RawPostgres, RawPostgresRuns
 from bench.row import Row
-from bench.store import BODY, RUN_BODY, Part, Stores, Times, parts, rows_of
+from bench.store import AT_ONCE, BODY, RUN_BODY, Part, Stores, Times, parts, rows_of
 from codefleet.store.postgres.store import PostgresStore
 
 ROUNDS = 3
@@ -41,9 +42,12 @@ async def _stores(server: Server) -> AsyncIterator[Stores]:
     ours = await PostgresStore.open(server.fresh())
     raw = RawPostgres(server.fresh(), BODY)
     raw_runs = RawPostgresRuns(server.fresh(), BODY, RUN_BODY)
+    apart = server.fresh()
+    raw_apart = RawApart([RawPostgres(apart, BODY, new=not n) for n in range(AT_ONCE)])
     try:
-        yield Stores(ours, raw, raw_runs)
+        yield Stores(ours, raw, raw_runs, raw_apart)
     finally:
+        raw_apart.close()
         raw_runs.close()
         raw.close()
         await ours.close()

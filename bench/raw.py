@@ -5,12 +5,10 @@ completion is fenced and unblocks what waited, and each step writes its event in
 transaction. It has no runs, no scopes, no filters, no versions and checks no input; a task is a
 row with an integer for its id, and nothing is parsed. `RawRuns` also keeps the run: a row with the
 lease, added by the claim and ended by the completion, of which a task has at most one that lives.
-`RawApart` are several loops over one queue, each with a connection and with commits of its own.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 SCHEMA = """
@@ -143,31 +141,3 @@ class RawRuns(RawQueue):
                 run(UNBLOCK, (task,))
                 run(TELL, (task, "completed", "{}"))
         run("COMMIT")
-
-
-class RawApart:
-    """As many queues on one file as there are loops; who finds it locked waits and asks again."""
-
-    def __init__(self, path: Path, durability: str, body: str, loops: int) -> None:
-        self._queues = [RawQueue(path, durability, body, new=not n) for n in range(loops)]
-        self._threads = ThreadPoolExecutor(loops)
-
-    def add(self, tasks: Iterable[int]) -> None:
-        self._queues[0].add(tasks)
-
-    def work(self, many: int) -> None:
-        """Claim and complete so many tasks, one at a time in each loop."""
-        left = iter(range(many))
-        loops = [self._threads.submit(_work_off, queue, left) for queue in self._queues]
-        for loop in loops:
-            loop.result()
-
-    def close(self) -> None:
-        self._threads.shutdown()
-        for queue in self._queues:
-            queue.close()
-
-
-def _work_off(queue: RawQueue, left: Iterator[int]) -> None:
-    for _ in left:
-        queue.complete(queue.claim())

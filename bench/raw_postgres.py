@@ -110,9 +110,10 @@ Claimed = tuple[int, int, str]
 class RawPostgres:
     """A queue by hand, with prepared statements."""
 
-    def __init__(self, address: str, body: str) -> None:
+    def __init__(self, address: str, body: str, *, new: bool = True) -> None:
         self.connection = psycopg.connect(address, autocommit=True, prepare_threshold=1)
-        self.connection.execute(SCHEMA)
+        if new:
+            self.connection.execute(SCHEMA)
         self.body = body
 
     def add(self, tasks: Iterable[int], needs: Sequence[tuple[int, int]] = ()) -> None:

@@ -4,15 +4,16 @@ import asyncio
 import random
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from bench.raw import RawApart, RawQueue, RawRuns
+from bench.apart import Needs, Raw, RawApart
+from bench.raw import RawQueue, RawRuns
 from bench.row import Row
 from codefleet.domain.lifecycle import Claim, Seat, Verb, claim, end, move
 from codefleet.domain.model import Event, RunnerId, Task, TaskId
@@ -31,28 +32,10 @@ NOW = datetime.now(UTC)
 PROMPT = "Extract the mailer into a module of its own and cover it with tests. " * 8
 SEATS = [Seat(f"agent-{n}", RunnerId("bench"), "here", "scripted") for n in range(AT_ONCE)]
 
-Needs = Sequence[tuple[int, int]]
-
 
 class RealClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
-
-
-class Raw(Protocol):
-    """A queue by hand. bench/raw.py and bench/raw_postgres.py have them."""
-
-    def add(self, tasks: Iterable[int], needs: Needs = ()) -> None: ...
-
-    def claim(self, workers: int = 1) -> list[tuple[int, int, str]]: ...
-
-    def complete(self, claimed: Iterable[tuple[int, int, str]]) -> None: ...
-
-    def tell(self, many: int) -> None: ...
-
-    def counts(self) -> object: ...
-
-    def close(self) -> None: ...
 
 
 class Stores(NamedTuple):
@@ -308,7 +291,9 @@ async def _stores(durability: Durability) -> AsyncIterator[Stores]:
         ours = SqliteStore.open(path / "ours.db", clock=RealClock(), durability=durability)
         raw = RawQueue(path / "raw.db", durability, BODY)
         raw_runs = RawRuns(path / "raw_runs.db", durability, BODY, RUN_BODY)
-        raw_apart = RawApart(path / "raw_apart.db", durability, BODY, AT_ONCE)
+        apart = path / "raw_apart.db"
+        loops = [RawQueue(apart, durability, BODY, new=not n) for n in range(AT_ONCE)]
+        raw_apart = RawApart(loops)
         yield Stores(ours, raw, raw_runs, raw_apart)
         raw_apart.close()
         raw_runs.close()
