@@ -53,10 +53,10 @@ async def _add(tx: Transaction, new: Sequence[Task]) -> None:
 
 def _replace(tx: Transaction, old: Sequence[Task], fences: dict[TaskId, int]) -> None:
     ids = [task.id for task in old]
-    listed = rows.listed(
+    given = [
         {**rows.of_task(task), "held": fences.get(task.id), "mark": search.mark(task)}
         for task in old
-    )
-    tx.insist("save_task", "as_assumed", ids=ids, rows=listed, many=len(ids))
+    ]
+    tx.insist("save_task", "as_assumed", ids=ids, rows=given, many=len(ids))
     if done := [task.id for task in old if task.state is State.COMPLETED]:
         tx.run("unblock", ids=done)

@@ -1,5 +1,5 @@
 -- Every statement the store sends, by the names and in the order of the other engines' files. What
--- is written comes as one JSON list of rows, so that one row and a thousand go the same way.
+-- is written comes as one JSON list of rows; a single row as values in its place, see transaction.py.
 
 -- name: add_task
 -- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.

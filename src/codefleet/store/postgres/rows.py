@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -73,6 +74,25 @@ def listed(rows: Iterable[Row]) -> str:
     """Rows as one parameter, numbered from 1 in their order."""
     numbered = [{"number": n, **row} for n, row in enumerate(rows, start=1)]
     return _storable(msgspec.json.encode(numbered).decode())
+
+
+def single(row: Row, columns: Iterable[str]) -> Row:
+    """One row as parameters, texts all of them: their types are said by the statement."""
+    return {name: _said(row.get(name)) for name in columns} | {"number": "1"}
+
+
+def _said(value: Any) -> Any:
+    match value:
+        case None:
+            return None
+        case str():
+            return plain(str(value))
+        case tuple():
+            return list(value)
+        case datetime():
+            return value.isoformat()
+        case _:
+            return str(value)
 
 
 def plain(value: Any) -> Any:

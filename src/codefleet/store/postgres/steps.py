@@ -78,10 +78,10 @@ async def put_runs(tx: Transaction, runs: Sequence[Run]) -> None:
     await _refuse_late(_sent(tx, [*_of_runs(runs)]))
 
 
-def of_kind(word: str, nouns: Sequence[Any]) -> str:
-    """The rows of some small nouns, as one parameter."""
+def of_kind(word: str, nouns: Sequence[Any]) -> list[rows.Row]:
+    """The rows of some small nouns."""
     (kind,) = (kind for kind in _OTHERS if kind.word == word)
-    return rows.listed(_row(kind, noun) for noun in nouns)
+    return [_row(kind, noun) for noun in nouns]
 
 
 def _events(told: Told) -> Answer:
@@ -112,10 +112,9 @@ def _of_runs(runs: Sequence[Run]) -> Iterator[_Rows]:
     """Old ones first: a run may have to end before the next one of its task begins."""
     if old := [run for run in runs if run.version > 0]:
         ids = [run.id for run in old]
-        listed = rows.listed(map(rows.of_run, old))
-        yield _Rows("run", "save_run", {"ids": ids, "rows": listed}, ids)
+        yield _Rows("run", "save_run", {"ids": ids, "rows": [*map(rows.of_run, old)]}, ids)
     if new := [run for run in runs if run.version == 0]:
-        yield _Rows("run", "add_run", {"rows": rows.listed(map(rows.of_run, new))})
+        yield _Rows("run", "add_run", {"rows": [*map(rows.of_run, new)]})
 
 
 def _small(one: Write) -> Iterator[_Rows]:
@@ -129,7 +128,7 @@ def _small(one: Write) -> Iterator[_Rows]:
             ("save", [noun for noun in nouns if noun.version > 0]),
         ):
             if some:
-                values = {"rows": rows.listed(_row(kind, noun) for noun in some)}
+                values = {"rows": [_row(kind, noun) for noun in some]}
                 ids = [getattr(noun, kind.key) for noun in some]
                 yield _Rows(kind.word, f"{verb}_{kind.word}", values, ids)
 

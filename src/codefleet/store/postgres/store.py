@@ -107,8 +107,8 @@ class PostgresStore(Readings):
 
     async def forget_events(self, events: Sequence[Event]) -> int:
         async def step(tx: Transaction) -> Answer:
-            listed = rows.listed({**rows.of_event(each), "seq": each.seq} for each in events)
-            gone = len(await tx.rows("forget_event", rows=listed))
+            given = [{**rows.of_event(each), "seq": each.seq} for each in events]
+            gone = len(await tx.rows("forget_event", rows=given))
             return lambda first: gone
 
         await self._ready()

@@ -130,21 +130,21 @@ async def put_new(tx: Transaction, tasks: Sequence[Task], states: Mapping[str, s
         return {**rows.of_task(task), "unmet": unmet}
 
     async for piece in tx.in_turn(_in_pieces(tasks)):
-        tx.run("add_task", rows=rows.listed(map(row, piece)))
+        tx.run("add_task", rows=[*map(row, piece)])
     _add_edges(tx, tasks)
 
 
 def replace(tx: Transaction, tasks: Collection[Task]) -> None:
     """Replace stored tasks whose locks are held."""
     ids = [task.id for task in tasks]
-    tx.run("save_task", ids=ids, rows=rows.listed(map(rows.of_task, tasks)))
+    tx.run("save_task", ids=ids, rows=[*map(rows.of_task, tasks)])
 
 
 async def put_texts(tx: Transaction, tasks: Sequence[Task]) -> None:
     """Keep the words by which stored tasks are found."""
     async for piece in tx.in_turn(_in_pieces(tasks)):
         ids = [task.id for task in piece]
-        tx.run("put_text", ids=ids, rows=rows.listed(map(rows.of_text, piece)))
+        tx.run("put_text", ids=ids, rows=[*map(rows.of_text, piece)])
 
 
 async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
@@ -172,7 +172,7 @@ def _in_pieces(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
 
 def _replace_edges(tx: Transaction, tasks: Sequence[Task]) -> None:
     ids = [task.id for task in tasks]
-    needs = rows.listed({"id": task.id, "needs": task.needs} for task in tasks)
+    needs = [{"id": task.id, "needs": task.needs} for task in tasks]
     tx.run("set_needs", ids=ids, rows=needs)
     tx.run("drop_needs", ids=ids)
     _add_edges(tx, tasks)

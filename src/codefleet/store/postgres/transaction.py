@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from codefleet.domain.model import Event
@@ -25,12 +25,40 @@ STATEMENTS = Statements(
 
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
+_ROWS = re.compile(r"json_to_recordset\(%\(rows\)s\) AS row \(([^)]*)\)")
+
+
+class _Statement(NamedTuple):
+    """A statement with numbered parameters, their names, and those that are columns of a row."""
+
+    text: bytes
+    names: Sequence[str]
+    columns: Sequence[str] = ()
 
 
 @cache
-def _statement(*parts: str) -> tuple[bytes, Sequence[str]]:
+def _for_many(*parts: str) -> _Statement:
     text, names = numbered(STATEMENTS.joined(*parts), _PARAMETER, "$")
-    return text.encode(), names
+    return _Statement(text.encode(), names)
+
+
+@cache
+def _for_one(*parts: str) -> _Statement:
+    """The same for a single row, whose values are parameters: the server need not take it apart,
+    nor join a list of one to a table."""
+    joined = STATEMENTS.joined(*parts)
+    text, names = numbered(_ROWS.sub(_as_values, joined), _PARAMETER, "$")
+    return _Statement(text.encode(), names, [name for name, _ in _columns(_ROWS.search(joined))])
+
+
+def _as_values(found: re.Match[str]) -> str:
+    columns = _columns(found)
+    values = ", ".join(f"%({name})s::{kind}" for name, kind in columns)
+    return f"(VALUES ({values})) AS row ({', '.join(name for name, _ in columns)})"
+
+
+def _columns(found: re.Match[str] | None) -> list[list[str]]:
+    return [column.split() for column in found[1].split(",")] if found else []
 
 
 class Told:
@@ -55,8 +83,14 @@ class Transaction:
 
     def run(self, *names: str, **values: Any) -> Reply:
         """Put a statement in line; it is sent when the answer to it, or to another, is wanted."""
-        text, wanted = _statement(*names)
-        return self._talk.say(text, [values[name] for name in wanted])
+        statement = _for_many(*names)
+        match values.get("rows"):
+            case [row]:
+                statement = _for_one(*names)
+                values |= rows.single(row, statement.columns)
+            case [*several]:
+                values["rows"] = rows.listed(several)
+        return self._talk.say(statement.text, [values[name] for name in statement.names])
 
     def insist(self, *names: str, many: int, **values: Any) -> None:
         """Put a write in line that changes so many rows, or else undoes the transaction."""
@@ -94,8 +128,8 @@ class Transaction:
         if not self._told:
             self.run("leave_mark", mark=mark)
             return None
-        listed = rows.listed(map(rows.of_event, self._told))
-        return self.run("add_event", rows=listed, many=len(self._told), mark=mark)
+        told = [*map(rows.of_event, self._told)]
+        return self.run("add_event", rows=told, many=len(told), mark=mark)
 
     @property
     def has_told(self) -> bool:

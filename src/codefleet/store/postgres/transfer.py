@@ -74,15 +74,15 @@ async def erase(tx: Transaction, event: Event) -> Answer:
 
 async def _load_the_rest(tx: Transaction, nouns: Nouns) -> None:
     async for some in tx.in_turn(_in_pieces(nouns["run"])):
-        tx.run("add_run", rows=rows.listed(map(rows.of_run, some)))
+        tx.run("add_run", rows=[*map(rows.of_run, some)])
     for word in ("question", "conflict", "message", "workflow", "repo"):
         added = await tx.rows(f"add_{word}", rows=steps.of_kind(word, nouns[word]))
         if len(added) < len(nouns[word]):
             raise Invalid(f"the import holds one {word} twice", hint="nothing was taken in")
     ((given,),) = await tx.rows("last_seq")
     for some in _in_pieces(nouns["event"]):
-        listed = rows.listed({**rows.of_event(one), "seq": given + one.seq} for one in some)
-        await tx.rows("add_event_at", rows=listed)
+        numbered = [{**rows.of_event(one), "seq": given + one.seq} for one in some]
+        await tx.rows("add_event_at", rows=numbered)
 
 
 def _in_pieces(nouns: Sequence[Any]) -> Iterator[Sequence[Any]]:
