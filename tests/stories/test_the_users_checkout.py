@@ -2,12 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
-from codefleet.domain.model import Task
+import pytest
+
+from codefleet.domain.errors import Invalid
+from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from tests.gitrepo import SampleRepo
-from tests.stories.conftest import Crew
+from codefleet.runner.repos.repository import find, register
+from codefleet.wiring import open_fleet
+from tests.gitrepo import SampleRepo, make_repo
+from tests.script import script
+from tests.stories.conftest import FLAGS, Crew
 
 Add = Callable[..., Awaitable[Task]]
 
@@ -80,3 +87,50 @@ async def test_a_runner_that_joins_is_told_once(fleet: Fleet, crew: Crew) -> Non
     await crew.work()
     kinds = [event.kind for event in await fleet.events()]
     assert kinds.count("runner.started") == 1
+
+
+def _submodule(folder: Path) -> SampleRepo:
+    """A checkout whose git folder is in that of the repository around it."""
+    inner, outer = make_repo(folder / "inner"), make_repo(folder / "outer")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "till")
+    return SampleRepo(outer.path / "till")
+
+
+def _apart(folder: Path) -> SampleRepo:
+    """A checkout whose git folder stands somewhere else altogether."""
+    repo = make_repo(folder / "shop")
+    repo.git("init", "--quiet", f"--separate-git-dir={folder / 'elsewhere'}")
+    return repo
+
+
+@pytest.mark.parametrize("made", [_submodule, _apart])
+@pytest.mark.parametrize("linked", [False, True])
+async def test_a_checkout_whose_git_folder_stands_elsewhere_moves_forward_too(
+    made: Callable[[Path], SampleRepo], linked: bool, home: Path, tmp_path: Path
+) -> None:
+    repo = made(tmp_path)
+    async with open_fleet(home, create=True, flags=FLAGS) as fleet:
+        known = await register(fleet, repo.path)
+        assert known.path == str(repo.path)
+        if linked:  # a checkout of the user's beside it changes nothing
+            repo.git("worktree", "add", "-q", "-b", "mine", str(tmp_path / "beside"))
+        await fleet.add([Draft(title="Work", prompt=script("write new.txt new"))])
+        await Crew(fleet).work()
+    assert repo.read("main", "new.txt") == "new\n"
+    assert repo.git("status", "--porcelain") == ""
+    assert (repo.path / "new.txt").read_text() == "new\n"
+
+
+async def test_a_submodule_is_known_from_a_checkout_beside_it(home: Path, tmp_path: Path) -> None:
+    repo, beside = _submodule(tmp_path), tmp_path / "beside"
+    repo.git("worktree", "add", "-q", "-b", "mine", str(beside))
+    assert await find(beside) == repo.path
+
+
+async def test_a_checkout_that_git_does_not_know_the_way_to_is_asked_for(tmp_path: Path) -> None:
+    repo, beside = _apart(tmp_path), tmp_path / "beside"
+    repo.git("worktree", "add", "-q", "-b", "mine", str(beside))
+    with pytest.raises(Invalid) as refused:
+        await find(beside)
+    assert "git does not tell where the checkout of" in refused.value.problem
+    assert refused.value.hint

@@ -33,9 +33,10 @@ Work = Callable[[Journal], Coroutine[None, None, str | None]]
 async def where(repo: Path, trunk: str) -> Path | None:
     """The worktree that has the trunk checked out, or that is in the middle of rebasing it."""
     listing = await Git(repo)("worktree", "list", "--porcelain", "-z")
-    for entry in listing.split("\0\0"):
+    for number, entry in enumerate(listing.split("\0\0")):
         facts = dict(line.partition(" ")[::2] for line in entry.split("\0"))
-        folder = Path(facts.get("worktree", ""))
+        # The first is the main one, which git names wrongly where its git folder stands elsewhere.
+        folder = Path(facts.get("worktree", "")) if number else repo
         if "bare" in facts or not (folder / ".git").exists():
             continue
         if facts.get("branch") == f"refs/heads/{trunk}" or _is_away_from(trunk, git_dir(folder)):

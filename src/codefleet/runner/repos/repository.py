@@ -11,7 +11,7 @@ from codefleet.runner.desk import Desk
 from codefleet.runner.places import Places
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.remote import Remote
-from codefleet.runner.repos.salvage import commit_at, is_ancestor
+from codefleet.runner.repos.salvage import commit_at, git_dir, is_ancestor
 
 LONGEST_REF = 250
 
@@ -119,6 +119,9 @@ async def find(path: Path) -> Path:
     """The root of the repository's main working tree, also from inside a linked one."""
     if not path.is_dir():
         raise NotFound(f"there is no folder {path}", hint="give the path of a git repository")
+    here = await _checkout(path)
+    if here and not (git_dir(here) / "commondir").exists():  # which a linked one has
+        return here
     listed = await Git(path).run("worktree", "list", "--porcelain", "-z")
     if listed.code:
         raise Invalid(
@@ -131,7 +134,20 @@ async def find(path: Path) -> Path:
             f"{root} is a bare repository: there is no checkout to work from",
             hint=f"make a clone and go there: git clone {root} FOLDER",
         )
-    return root
+    main = root if (root / ".git").exists() else await _checkout(root)  # as of a submodule
+    if main is None:
+        raise Invalid(
+            f"git does not tell where the checkout of {root} is",
+            hint="go there instead of into a worktree of it",
+        )
+    return main
+
+
+async def _checkout(path: Path) -> Path | None:
+    """The root of the checkout that holds this path, or that this git folder belongs to."""
+    shown = await Git(path).run("rev-parse", "--show-toplevel")
+    root = Path(shown.out.removesuffix("\n"))
+    return root if shown.code == 0 and (root / ".git").exists() else None
 
 
 async def _trunk(git: Git, wanted: str | None) -> str:
