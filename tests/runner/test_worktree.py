@@ -478,12 +478,26 @@ async def test_a_sparse_repository_keeps_its_worktrees_sparse(pool: Pool, repo: 
     assert repo.sha("fleet/x") == repo.sha("main")
 
 
-async def test_a_worktree_that_cannot_be_saved_is_left_and_another_one_is_used(
+async def test_a_worktree_with_a_broken_index_is_saved_and_used_again(
     pool: Pool, repo: SampleRepo
 ) -> None:
     broken = await pool.take("fleet/x", "main", in_use=nobody)
     repo.write("a.txt", "edit", at=broken)
     (git_dir(broken) / "index").write_bytes(b"not an index")
+    forget_holder(broken)
+    assert await pool.take("fleet/y", "main", in_use=nobody) == broken
+    assert repo.read("fleet/x", "a.txt") == "edit"
+    assert files(broken) == ALL
+
+
+async def test_a_worktree_that_cannot_be_saved_is_left_and_another_one_is_used(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    broken = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "edit", at=broken)
+    repo.write(".gitattributes", "* filter=broken", at=broken)
+    repo.git("config", "filter.broken.clean", "false")
+    repo.git("config", "filter.broken.required", "true")
     forget_holder(broken)
     other = await pool.take("fleet/y", "main", in_use=nobody)
     assert other != broken

@@ -183,16 +183,6 @@ async def test_work_without_a_common_history_fails_and_is_kept(
     assert "a\n" in repo.saved("a.txt")
 
 
-async def test_a_worktree_that_lost_its_git_link_is_mended_and_its_edits_saved(
-    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
-) -> None:
-    task = await add("Broken", "write a.txt kept", "shell rm .git", max_attempts=1)
-    await crew.work()
-    failed = await fleet.get(task.id)
-    assert (failed.state, failed.reason) == (State.FAILED, Reason.WORKSPACE)
-    assert "kept\n" in repo.saved("a.txt")
-
-
 async def test_a_budget_is_for_all_attempts_together(fleet: Fleet, crew: Crew, add: Add) -> None:
     task = await add("Dear", "usage cost=0.9", "crash", budget={"usd": 1.0}, max_attempts=5)
     await crew.work()

@@ -26,7 +26,6 @@ class Aftermath:
         if self.worktree is None:
             return ""
         try:
-            await Git(self.repo).run("worktree", "repair", str(self.worktree))
             await salvage(self.worktree, self.message)
         except FleetError as trouble:
             return f"\nits edits are still in {self.worktree}: {trouble.problem}"

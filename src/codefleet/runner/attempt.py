@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from codefleet.coders.options import laid_over
@@ -235,6 +236,8 @@ class Attempt:
         if self.stopping and self.stopping.cause in (Cause.CANCELLED, Cause.LOST):
             await self._wind_down(self.stopping.why)
             return
+        if mended := await self.place.tie(self.run, self.folder):
+            await self.hold.tell("run.warned", mended)
         await self.notebook.close()
         errors = self._last_of_stderr()
         if not self.stopping:
@@ -326,6 +329,8 @@ class Attempt:
     async def _wind_down(self, why: str) -> None:
         """The task belongs to somebody else now: stop, archive the work, and say no more."""
         await self._silence()
+        with suppress(FleetError):  # its folder is gone: then there is nothing to archive
+            await self.place.tie(self.run, self.folder)
         await self.notebook.close_for(self.run)
         await self._aftermath().archive()
         await insist(lambda: self.fleet.bury(self.run, why))

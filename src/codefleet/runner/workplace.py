@@ -16,6 +16,7 @@ from codefleet.runner.heritage import Handed
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import opened
 from codefleet.runner.repos.salvage import commit_at, identity, salvage
+from codefleet.runner.repos.tie import tie
 from codefleet.runner.repos.travel import Travel
 from codefleet.runner.verdict import Failed, Released
 from codefleet.runner.worktree import Pool, branch_name
@@ -96,6 +97,12 @@ class Workplace:
         """Has the work anything that the trunk has not?"""
         on_trunk = ("merge-base", "--is-ancestor", found.tip, self.trunk)
         return (await Git(self.repo).run(*on_trunk)).code != 0
+
+    async def tie(self, run: Run, folder: Path) -> str | None:
+        """Make sure that git knows the run's worktree; say what had to be mended."""
+        if run.worktree is None or await self.taken_by_another(run):
+            return None
+        return await tie(self.repo, Path(run.worktree), str(run.branch), folder / "own.git")
 
     async def leave(self, path: Path) -> None:
         await self.pool.release(path)

@@ -230,7 +230,13 @@ async def _show_hidden_edits(git: Git, folder: Path) -> None:
     """Undo `assume-unchanged` and `skip-worktree`, which hide edits from status and add."""
     if (folder / "info" / "sparse-checkout").exists():
         return  # there git uses the same marks for the files that it left out
-    entries = (await git("ls-files", "-v", "-z")).split("\0")
+    listed = await git.run("ls-files", "-v", "-z")
+    if listed.code > 0 and "index" in listed.err:
+        (folder / "index").replace(folder / "index.broken")  # the files are all there is to save
+        return
+    if listed.code:
+        raise failed(git.folder, ("ls-files", "-v"), listed)
+    entries = listed.out.split("\0")
     hidden = [entry[2:] for entry in entries if entry[:1].islower() or entry[:1] == "S"]
     for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
         if hidden:

@@ -1,0 +1,84 @@
+"""Agents that delete `.git`, begin a repository of their own, or remove their folder."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from codefleet.domain.model import Task
+from codefleet.domain.words import Reason, State
+from codefleet.fleet import Fleet
+from tests.gitrepo import SampleRepo
+from tests.stories.conftest import Crew
+
+Add = Callable[..., Awaitable[Task]]
+
+CUT = "the agent cut its folder off from git; it is tied to it again"
+WHO = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a;"
+CUT_OFF = {
+    "no link": "rm .git",
+    "a link to nowhere": "echo gitdir: /nowhere > .git",
+    "a link that is one": "mv .git ../link && ln -s ../link .git",
+    "no notes of git": 'rm -r "$(git rev-parse --git-dir)"',
+    "no notes on any worktree": 'rm -r "$(git rev-parse --git-common-dir)/worktrees"',
+    "no index": 'echo broken > "$(git rev-parse --git-dir)/index"',
+}
+
+
+@pytest.mark.parametrize("how", CUT_OFF)
+async def test_work_in_a_worktree_that_was_cut_off_from_git_lands(
+    how: str, fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Cut", "write a.txt a", "commit One", "write b.txt b", f"shell {CUT_OFF[how]}")
+    await crew.work()
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert (repo.read("main", "a.txt"), repo.read("main", "b.txt")) == ("a\n", "b\n")
+    assert repo.read("main", "README.md")
+    warned = [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
+    assert warned == ([] if how == "no index" else [CUT])
+    await add("Next", "write c.txt c")
+    await crew.work()
+    assert (repo.path / "c.txt").exists()
+    assert repo.git("status", "--porcelain") == ""
+
+
+async def test_a_repository_that_an_agent_began_in_its_worktree_is_kept_and_its_files_land(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    begun = "rm .git && git init -q . && git add . && git commit -qm Own"
+    task = await add("Begin anew", "write a.txt a", f"shell {WHO} {begun}", "write b.txt b")
+    await crew.work()
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert (repo.read("main", "a.txt"), repo.read("main", "b.txt")) == ("a\n", "b\n")
+    own = f"refs/fleet/archive/{task.id}-begin-anew-own"
+    assert repo.git("log", "--format=%s", own) == "Own"
+    [warned] = [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
+    assert "the agent began a repository of its own" in warned
+    assert own in warned
+
+
+async def test_a_cancelled_agent_that_was_cut_off_from_git_keeps_its_work(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task = await add("Cut", "write a.txt kept", "shell rm .git", "say cut", "hang")
+    loop = crew.loop()
+
+    async def cut_and_cancelled() -> bool:
+        cut = any(e.kind == "run.said" for e in await fleet.events(task=task.id))
+        if cut and (await fleet.get(task.id)).state is State.RUNNING:
+            await fleet.cancel(task.id)
+        return bool(cut and (await fleet.runs_of(task.id))[-1].ended_at)
+
+    await crew.until(loop, cut_and_cancelled)
+    assert repo.saved("a.txt") == {"kept\n"}
+
+
+async def test_an_agent_that_removes_its_folder_is_told_and_keeps_its_commits(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    steps = ("write a.txt kept", "commit One", 'shell rm -r "$PWD"')
+    task = await add("Gone", *steps, max_attempts=1)
+    await crew.work()
+    failed = await fleet.get(task.id)
+    assert (failed.state, failed.reason) == (State.FAILED, Reason.WORKSPACE)
+    assert "is gone, and with it what was not committed" in failed.note
+    assert repo.read(str(failed.branch), "a.txt") == "kept\n"
