@@ -104,6 +104,18 @@ def test_bad_input_gets_a_sentence_a_hint_and_its_exit_code(
     assert "Traceback" not in result.err
 
 
+@pytest.mark.parametrize("command", [("list", "-n"), ("ready", "-n"), ("log", "-n")])
+def test_more_than_a_store_can_count_means_all(fleet: Cli, command: tuple[str, ...]) -> None:
+    task = added(fleet, "One")
+    shown = fleet(*command, "9" * 30)
+    assert (shown.code, shown.err) == (0, "")
+    assert task in shown.out
+
+
+def test_the_log_after_more_than_a_store_can_count_is_empty(fleet: Cli) -> None:
+    assert fleet("log", "--since", "9" * 30) == (0, "", "")
+
+
 def test_before_init_the_hint_says_to_init(cli: Cli, repo: SampleRepo) -> None:
     result = cli("status")
     assert result.code == 5

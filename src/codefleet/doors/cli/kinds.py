@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from codefleet.domain.noun import LARGEST
 from codefleet.domain.words import Complexity
 
 MOST_SEATS = 256
@@ -32,6 +33,22 @@ def whole_number(text: str) -> int:
     if found < 1:
         raise click.BadParameter(f"{text!r} is not a whole number greater than 0.")
     return found
+
+
+def countable(text: str) -> int:
+    """A whole number from zero; what is more than a store can count is as good as the most."""
+    try:
+        found = int(text)
+    except ValueError:
+        found = -1
+    if found < 0:
+        raise click.BadParameter(f"{text[:80]!r} is not a whole number from 0.")
+    return min(found, LARGEST)
+
+
+def how_many(text: str) -> int:
+    """The same from one."""
+    return min(whole_number(text), LARGEST)
 
 
 def seats(text: str) -> tuple[int | None, int]:

@@ -9,6 +9,7 @@ import click
 from codefleet.domain.model import Event
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option, optional_task
+from codefleet.doors.cli.kinds import countable, how_many
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -20,8 +21,10 @@ PAGE = 1000
 @click.command()
 @optional_task
 @click.option("-f", "--follow", is_flag=True, help="Go on with new events until Ctrl-C.")
-@click.option("-n", "limit", type=click.IntRange(1), help=f"At most so many; the last {LAST} else.")
-@click.option("--since", type=click.IntRange(0), metavar="SEQ", help="All events after this one.")
+@click.option(
+    "-n", "limit", type=how_many, metavar="N", help=f"At most so many; the last {LAST} else."
+)
+@click.option("--since", type=countable, metavar="SEQ", help="All events after this one.")
 @click.option("--archived", is_flag=True, help="With what `fleet archive` moved into files here.")
 @json_option
 def log(

@@ -11,6 +11,7 @@ from codefleet.domain.scheduling import Hold
 from codefleet.domain.words import State
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option, say, task_argument
+from codefleet.doors.cli.kinds import how_many
 from codefleet.ports import TaskQuery
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 OPEN = (State.PENDING, State.RUNNING, State.ASKING, State.REVIEW, State.FAILED)
 KINDS_OF_WAITING = ("ready", "blocked", "waits", "paused")
 Listed = tuple[Sequence[Task], Mapping[TaskId, Hold]]
+
+limit_option = click.option(
+    "-n", "limit", type=how_many, metavar="N", default=50, show_default=True, help="At most."
+)
 
 
 def _state_words(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> list[str]:
@@ -44,7 +49,7 @@ def _state_words(ctx: click.Context, param: click.Parameter, words: tuple[str, .
 @click.option("--repo", metavar="NAME", help="Only tasks of this repo.")
 @click.option("--label", metavar="LABEL", help="Only tasks with this label.")
 @click.option("--all", "everything", is_flag=True, help="Completed and cancelled ones as well.")
-@click.option("-n", "limit", type=click.IntRange(1), default=50, show_default=True, help="At most.")
+@limit_option
 @json_option
 def list_(
     words: str | None,
@@ -86,7 +91,7 @@ def list_(
 
 
 @click.command()
-@click.option("-n", "limit", type=click.IntRange(1), default=50, show_default=True, help="At most.")
+@limit_option
 @json_option
 def ready(limit: int, as_json: bool) -> None:
     """List what a free agent would take now, first to last."""
