@@ -84,7 +84,7 @@ def test_a_command_imports_only_what_it_needs(fleet: Cli, command: tuple[str, ..
         (("config", "set", "checks", "make \udcff"), 2, "bytes in it that are no text"),
         (("add", "A \udcff"), 2, "bytes in it that are no text"),
         (("add", ""), 2, "title"),
-        (("add", " \n "), 2, "visible character"),
+        (("add", " \n "), 2, "error: a title needs at least one visible character"),
         (("add", "x" * 201), 2, "title"),
         (("reject", "nope", "why"), 3, "no task nope"),
         (("reset",), 4, "forgets every task"),
@@ -114,6 +114,21 @@ def test_more_than_a_store_can_count_means_all(fleet: Cli, command: tuple[str, .
 
 def test_the_log_after_more_than_a_store_can_count_is_empty(fleet: Cli) -> None:
     assert fleet("log", "--since", "9" * 30) == (0, "", "")
+
+
+@pytest.mark.parametrize("group", ["config", "workflow"])
+def test_a_group_of_commands_without_a_command_prints_its_help(cli: Cli, group: str) -> None:
+    result = cli(group)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith(f"Usage: fleet {group}")
+
+
+def test_an_argument_of_any_length_is_answered_in_a_few_lines(fleet: Cli) -> None:
+    for args in (("init", "x" * 99_999), ("import", "x" * 99_999), ("edit", "x" * 99_999)):
+        result = fleet(*args)
+        assert result.code in (2, 6)
+        assert len(result.err) < 5000
+        assert "\nhint:  " in result.err
 
 
 def test_before_init_the_hint_says_to_init(cli: Cli, repo: SampleRepo) -> None:

@@ -43,6 +43,13 @@ class Complaint(NamedTuple):
     def place(self) -> str:
         return ".".join(self.where) or "it"
 
+    @property
+    def sentence(self) -> str:
+        """What is wrong with the whole is a sentence by itself, unless it begins without a noun."""
+        if self.where:
+            return f"{self.place}: {self.what}"
+        return f"it {self.what}" if self.what.startswith("should ") else self.what
+
 
 def checked(kind: type[N], said: Mapping[str, Any]) -> N:
     """A noun of what somebody said; what is wrong with that is told in one sentence."""
@@ -61,7 +68,7 @@ def checked(kind: type[N], said: Mapping[str, Any]) -> N:
     if found is None:
         return noun
     hint = FORMS.get(next(iter(found.where), ""), f"mend {found.place} and try again")
-    raise Invalid(f"{found.place}: {found.what}", hint=hint)
+    raise Invalid(found.sentence, hint=hint)
 
 
 def _lost(value: Any, where: Sequence[str]) -> Iterator[Complaint]:

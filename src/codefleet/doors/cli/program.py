@@ -65,6 +65,7 @@ SECTIONS = {
 COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+LONGEST = 2000
 
 
 class Program(click.Group):
@@ -192,12 +193,15 @@ def _invoked(args: list[str]) -> int:
 
 
 def _tell(problem: str, hint: str, code: int) -> int:
-    click.echo(
-        f"{click.style('error:', fg='red', bold=True)} {text.clean_lines(problem)}", err=True
-    )
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {_shown(problem)}", err=True)
     if hint:
-        click.echo(f"{click.style('hint:', fg='cyan')}  {text.clean_lines(hint)}", err=True)
+        click.echo(f"{click.style('hint:', fg='cyan')}  {_shown(hint)}", err=True)
     return code
+
+
+def _shown(words: str) -> str:
+    """Words that are safe for a terminal; those that repeat a whole file or more are cut."""
+    return text.clean_lines(words if len(words) <= LONGEST else f"{words[:LONGEST]}…")
 
 
 def _usage_hint(error: click.UsageError) -> str:

@@ -32,9 +32,12 @@ file_argument = click.argument("source", metavar="FILE|-")
 flow_argument = click.argument("flow", metavar="WORKFLOW")
 
 
-@click.group()
-def workflow() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def workflow(ctx: click.Context) -> None:
     """Let agents hand results on to one another, in stages that a file describes."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @workflow.command()
