@@ -56,7 +56,7 @@ async def _show(folder: Path) -> str:
     from codefleet.runner.repos.repository import register
     from codefleet.wiring import open_fleet
 
-    repo = _make_repo(folder / "tally")
+    repo = await _make_repo(folder / "tally")
     home = folder / "home"
     async with open_fleet(home, create=True, flags=SETTINGS) as fleet:
         await register(fleet, repo)
@@ -118,8 +118,10 @@ def _make_room(keep: Path | None) -> Path:
     return keep.absolute()
 
 
-def _make_repo(folder: Path) -> Path:
+async def _make_repo(folder: Path) -> Path:
     """A little program with its tests, under git."""
+    from codefleet.runner.repos.git import Git
+
     shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("tasks.yaml", "__pycache__"))
     (folder / ".gitignore").write_text("__pycache__/\n")
     for command in (
@@ -127,7 +129,7 @@ def _make_repo(folder: Path) -> Path:
         ("add", "--all"),
         (*AUTHOR, "commit", "--quiet", "--message=Count words"),
     ):
-        subprocess.run(("git", *command), cwd=folder, check=True)
+        await Git(folder)(*command)
     return folder
 
 
