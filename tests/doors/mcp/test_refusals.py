@@ -102,6 +102,9 @@ async def test_the_tools_of_agents_are_refused_to_those_who_are_none(fleet: Flee
         ({"executor": "claude", "model": "gpt-9"}, "claude has no model 'gpt-9'"),
         ({"executor": "gemini", "reasoning_effort": "high"}, "gemini has no option effort"),
         ({"executor": "clawd"}, "no coder 'clawd'"),
+        ({"task_name": " "}, "a title needs at least one visible character"),
+        ({"task_name": "\0"}, "a title needs at least one visible character"),
+        ({"timeout_seconds": -1}, "timeout_s: should be a number"),
     ],
 )
 async def test_a_worker_that_could_only_fail_is_refused(
@@ -112,6 +115,16 @@ async def test_a_worker_that_could_only_fail_is_refused(
         error = await Caller(client).refused("create_worker", **{**right, **wrong})
     assert says in error["problem"]
     assert len(error["problem"]) < 1000
+    assert await fleet.list(TaskQuery()) == []
+
+
+async def test_a_teammate_without_a_title_that_one_can_see_is_refused(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    async with Client(assemble(House(fleet), ["team"], "1")) as client:
+        for wrong in ({"prompt": "\0"}, {"prompt": "Paint it", "title": " "}):
+            error = await Caller(client).refused("team_spawn", repo_path=str(repo.path), **wrong)
+            assert error["problem"] == "a title needs at least one visible character"
     assert await fleet.list(TaskQuery()) == []
 
 
@@ -149,6 +162,8 @@ async def test_a_prompt_without_its_argument_is_refused_by_its_name(fleet: Fleet
             await client.get_prompt("plan_this", {})
         with pytest.raises(MCPError, match="no_such_prompt"):
             await client.get_prompt("no_such_prompt", {})
+        with pytest.raises(MCPError, match="what_needs_me has no argument 'goal'"):
+            await client.get_prompt("what_needs_me", {"goal": "Paint"})
 
 
 def test_an_empty_token_opens_no_door(home: Path, tmp_path: Path) -> None:

@@ -70,6 +70,11 @@ class Door(MCPServer[None]):
         arguments: dict[str, Any] | None = None,
         context: Context[None, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
+        known = self._prompt_manager.get_prompt(name)
+        names = [each.name for each in known.arguments or ()] if known else arguments or ()
+        for argument in arguments or ():
+            if argument not in names:
+                raise MCPError(INVALID_PARAMS, f"{name} has no argument {argument[:80]!r}")
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as wrong:  # a name or an argument that is not right, no mistake of ours

@@ -1,6 +1,7 @@
 """The toolset `team`: the fleet as a team that one spawns, assigns and talks to."""
 
 from codefleet.coders import registry
+from codefleet.domain.checking import checked
 from codefleet.domain.errors import Refused
 from codefleet.domain.model import Draft
 from codefleet.doors.mcp import briefly
@@ -30,7 +31,8 @@ class Team(Toolset):
         caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
         heading = title or next(iter(prompt.strip().splitlines()), "")[:80] or "Untitled"
-        draft = Draft(title=heading, prompt=prompt, coder=coder, repo=repo.name)
+        said = {"title": heading, "prompt": prompt, "coder": coder, "repo": repo.name}
+        draft = checked(Draft, said)
         (task,) = await self.fleet.add([draft], by=caller)
         await self.house.staff()
         return briefly.task(task)

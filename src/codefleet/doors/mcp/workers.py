@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from codefleet.coders import fitness, registry
+from codefleet.domain.checking import checked
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import Landing
@@ -76,20 +77,21 @@ class Workers(Toolset):
         caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
         options = {"effort": reasoning_effort, "args": extra_args or None}
-        draft = Draft(
-            title=task_name,
-            prompt=prompt,
-            coder=executor,
-            model=model,
-            timeout_s=timeout_seconds,
-            labels=tuple(tags or ()),
-            metadata=metadata or {},
-            options={name: value for name, value in options.items() if value},
-            base=await self.house.base(repo, base_ref),
-            lands=landing,
-            max_attempts=1,
-            repo=repo.name,
-        )
+        said = {
+            "title": task_name,
+            "prompt": prompt,
+            "coder": executor,
+            "model": model,
+            "timeout_s": timeout_seconds,
+            "labels": tags or (),
+            "metadata": metadata or {},
+            "options": {name: value for name, value in options.items() if value},
+            "base": await self.house.base(repo, base_ref),
+            "lands": landing,
+            "max_attempts": 1,
+            "repo": repo.name,
+        }
+        draft = checked(Draft, said)
         fitness.refuse_unfit(draft, self.fleet.config.coders)
         (task,) = await self.fleet.add([draft], by=caller)
         await self.house.staff()
