@@ -69,11 +69,11 @@ async def open_store(config: Config, home: Path, *, clock: Clock, create: bool) 
 def _postgres() -> "type[PostgresStore]":
     try:
         from codefleet.store.postgres.store import PostgresStore
-    except ModuleNotFoundError as missing:
-        if missing.name != "psycopg":
+    except ImportError as missing:  # also where there is the driver, but no libpq
+        if not (missing.name or "psycopg").startswith("psycopg"):
             raise
         raise BadConfig(
             "store: the driver for PostgreSQL is not installed",
-            hint="install it: pip install 'codefleet[postgres]'",
+            hint="install it beside codefleet: pip install 'psycopg[binary]>=3.2'",
         ) from None
     return PostgresStore

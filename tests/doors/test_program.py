@@ -321,3 +321,29 @@ def test_a_shell_completes_commands_and_task_ids(fleet: Cli) -> None:
     assert program(env=asked).out.strip() == "plain,status"
     asked |= {"COMP_CWORD": "2", "COMP_WORDS": f"fleet show {task[:3]}"}
     assert program(env=asked).out.strip() == f"plain,{task}"
+
+
+WITHOUT = "import sys; sys.modules |= dict.fromkeys({names!r}); {start}"
+
+
+@pytest.mark.parametrize(
+    ("names", "args", "says"),
+    [
+        (("mcp", "mcp_types", "uvicorn", "starlette", "pydantic"), ("mcp",), "library for MCP"),
+        (("psycopg",), ("status",), "driver for PostgreSQL"),
+        (("psycopg.pq",), ("status",), "driver for PostgreSQL"),
+    ],
+)
+def test_a_library_that_is_not_installed_is_told_with_the_way_to_get_it(
+    home: Path, names: tuple[str, ...], args: tuple[str, ...], says: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT.format(names=names, start=START), *args],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FLEET_STORE": "postgresql://localhost/x" if args[0] != "mcp" else ""},
+    )
+    assert done.returncode == 2
+    assert f"{says} is not installed" in done.stderr
+    assert "pip install" in done.stderr

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from codefleet.fleet import Fleet
 
 DEFAULT = "workers,workflows,commander"
+LIBRARIES = ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn")  # all come with the first
 
 
 @click.command()
@@ -75,7 +76,7 @@ def _serving() -> "ModuleType":
     try:
         from codefleet.doors.mcp import serve
     except ModuleNotFoundError as missing:
-        if missing.name not in ("mcp", "mcp_types"):
+        if str(missing.name).partition(".")[0] not in LIBRARIES:
             raise
         raise BadConfig(
             "the library for MCP is not installed",
