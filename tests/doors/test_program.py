@@ -131,6 +131,31 @@ def test_an_argument_of_any_length_is_answered_in_a_few_lines(fleet: Cli) -> Non
         assert "\nhint:  " in result.err
 
 
+@pytest.mark.parametrize(
+    ("home", "says"), [("", "a folder needs a name"), ("/tmp/\udcff", "bytes in its name")]
+)
+def test_a_home_that_has_no_name_or_none_that_is_text_is_refused(
+    cli: Cli, repo: SampleRepo, home: str, says: str
+) -> None:
+    before = sorted(repo.path.iterdir())
+    result = cli("--home", home, "init")
+    assert result.code == 2
+    assert says in result.err
+    assert "\nhint:  " in result.err
+    assert sorted(repo.path.iterdir()) == before
+
+
+def test_a_folder_that_is_gone_under_our_feet_is_told(fleet: Cli, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    for command in (("init",), ("config", "show"), ("add", "One")):
+        result = fleet(*command)
+        assert result.code == 6
+        assert result.err == "error: the folder that you are in is gone\nhint:  go to another: cd\n"
+
+
 def test_before_init_the_hint_says_to_init(cli: Cli, repo: SampleRepo) -> None:
     result = cli("status")
     assert result.code == 5
@@ -211,6 +236,11 @@ def test_a_bad_setting_is_told_with_its_file_and_line(fleet: Cli, home: Path) ->
         result = fleet(*command)
         assert result.code == 2
         assert f"error: {home / 'fleet.toml'}, line 2: agents" in result.err
+
+
+def test_a_setting_that_lacks_a_part_is_told_by_its_name(fleet: Cli, home: Path) -> None:
+    (home / "fleet.toml").write_text("[[policy]]\n")
+    assert "line 1: policy.0.then: it is missing\n" in fleet("status").err
 
 
 def test_a_full_disk_under_the_output_is_told(fleet: Cli) -> None:

@@ -112,9 +112,9 @@ def _check_policy(layer: Layer, policy: Sequence[Rule]) -> None:
 
 
 def _explained(layer: Layer, key: str, found: Complaint) -> BadConfig:
-    return BadConfig(
-        f"{layer.place(key)}: {found.place} {found.what}", hint=f"{key}: {meanings()[key]}"
-    )
+    goes_on = found.what.startswith("should ")
+    wrong = f"{found.place} {found.what}" if goes_on else f"{found.place}: {found.what}"
+    return BadConfig(f"{layer.place(key)}: {wrong}", hint=f"{key}: {meanings()[key]}")
 
 
 def unknown(key: str, place: str = "") -> BadConfig:

@@ -99,6 +99,13 @@ class Program(click.Group):
                 )
 
 
+def _folder(said: str) -> Path:
+    """A folder by its name; an empty one would be where we stand, which nobody means by it."""
+    if not said:
+        raise click.BadParameter("a folder needs a name.")
+    return Path(said)
+
+
 @click.group(
     cls=Program,
     invoke_without_command=True,
@@ -107,18 +114,29 @@ class Program(click.Group):
 @click.option(
     "--home",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=_folder,
     help="The fleet's own folder (else $FLEET_HOME, else ~/.fleet).",
 )
 @click.version_option(package_name="codefleet", message="codefleet %(version)s")
 @click.pass_context
 def program(ctx: click.Context, home: Path | None) -> None:
     """The commander of a fleet of AI coding agents."""
-    ctx.obj = home.expanduser().absolute() if home else fleet_home(os.environ)
+    ctx.obj = _usable(home.expanduser().absolute() if home else fleet_home(os.environ))
     if os.environ.get("NO_COLOR"):
         ctx.color = False
     if ctx.invoked_subcommand is None:
         _without_a_command(ctx)
+
+
+def _usable(home: Path) -> Path:
+    """Refuse a home whose name could not be written down with the runs that work in it."""
+    try:
+        str(home).encode()
+    except UnicodeEncodeError:
+        raise Invalid(
+            f"the home {home} has bytes in its name that are no text", hint="name another: --home"
+        ) from None
+    return home
 
 
 def _without_a_command(ctx: click.Context) -> None:
@@ -218,11 +236,21 @@ def _system_trouble(error: OSError) -> int:
         return PIPE_CLOSED
     if error.errno == errno.ENOSPC:
         return _tell("the disk is full", "make room and try again; nothing was lost", 6)
+    if _folder_is_gone():
+        return _tell("the folder that you are in is gone", "go to another: cd", 6)
     where = f"{error.filename}: " if error.filename else ""
     _log_crash(error)
     return _tell(
         f"{where}{error.strerror or error}", "may you read and write there?", Workspace.exit_code
     )
+
+
+def _folder_is_gone() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _terminal_is_gone() -> bool:
