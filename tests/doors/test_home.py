@@ -44,6 +44,33 @@ def test_a_bare_repository_is_told_from_none_with_the_way_to_a_clone(
         assert f"git clone {bare} FOLDER" in result.err
 
 
+def test_a_repository_of_another_user_is_told_from_none_with_the_way_to_trust_it(
+    cli: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    result = cli("init")
+    assert result.code == 2
+    assert f"{repo.path} belongs to another user, so git does not trust it" in result.err
+    assert f"git config --global --add safe.directory {repo.path}" in result.err
+
+
+def test_a_branch_in_the_way_of_all_branches_of_the_fleet_is_told(
+    cli: Cli, repo: SampleRepo
+) -> None:
+    repo.git("branch", "fleet")
+    refused = cli("init")
+    assert refused.code == 2
+    assert "has a branch named fleet" in refused.err
+    assert "git branch --move fleet" in refused.err
+    repo.git("branch", "--delete", "fleet")
+    assert cli("init").code == 0
+    repo.git("branch", "fleet")
+    cli("config", "set", "attempts", "1")
+    task = added(cli, "Write", "-d", script("write a.txt a"))
+    assert cli("run", "--until-idle").code == 1
+    assert "has a branch named fleet" in cli("show", task).out
+
+
 def test_init_in_a_subfolder_finds_the_root(
     cli: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import Invalid, Workspace
 from codefleet.runner.repos import salvage, slot
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.locks import drop_stale, held
@@ -191,6 +191,7 @@ class Pool:
         try:
             await salvage.set_branch(self._git, ref, "-m", "fleet: start", ref, commit, "")
         except Workspace as trouble:
+            await refuse_without_room(self._git)
             if await salvage.commit_at(self._git, ref) != commit:
                 raise Workspace(
                     f"cannot begin {branch}: {trouble.problem}", hint="did it just move?"
@@ -247,6 +248,15 @@ class Pool:
 
     def _mine(self, path: Path) -> bool:
         return path.parent == self._folder and path.name.isdecimal() and not path.is_symlink()
+
+
+async def refuse_without_room(git: Git) -> None:
+    """Refuse a repository in which a branch stands where the fleet's own would be."""
+    if await salvage.commit_at(git, salvage.OURS.rstrip("/")):
+        raise Invalid(
+            f"{git.folder} has a branch named fleet, beside which git allows no fleet/...",
+            hint="give it another name: git branch --move fleet NAME",
+        )
 
 
 def branch_name(task_id: str, title: str) -> str:

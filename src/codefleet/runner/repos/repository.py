@@ -12,6 +12,7 @@ from codefleet.runner.places import Places
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.salvage import commit_at, git_dir, is_ancestor
+from codefleet.runner.worktree import refuse_without_room
 
 LONGEST_REF = 250
 
@@ -70,6 +71,7 @@ async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
         raise Invalid(
             f"{root} has no commit yet", hint='make one first: git commit --allow-empty -m "Begin"'
         )
+    await refuse_without_room(git)
     remote = await _remote(git)
     return await fleet.register(str(root), await _trunk(git, trunk), remote)
 
@@ -123,6 +125,11 @@ async def find(path: Path) -> Path:
     if here and not (git_dir(here) / "commondir").exists():  # which a linked one has
         return here
     listed = await Git(path).run("worktree", "list", "--porcelain", "-z")
+    if "dubious ownership" in listed.err:
+        raise Invalid(
+            f"{path} belongs to another user, so git does not trust it",
+            hint=f"if you do: git config --global --add safe.directory {path}",
+        )
     if listed.code:
         raise Invalid(
             f"{path} is not in a git repository", hint="go into one, or make one: git init"
