@@ -74,6 +74,23 @@ def test_ready_lists_only_what_could_start_now(fleet: Cli) -> None:
     assert json.loads(fleet("ready", "--json").out) == []
 
 
+def test_ready_looks_past_what_cannot_start(fleet: Cli) -> None:
+    for number in range(6):
+        added(fleet, f"Later {number}", "--priority", "5", "--not-before", "+2h")
+        added(fleet, f"Nobody's {number}", "--priority", "5", "--assign", "nobody")
+    able = [added(fleet, f"Now {number}") for number in range(3)]
+    listed = [line.split()[0] for line in fleet("ready", "-n", "2").out.splitlines()[1:]]
+    assert listed == able[:2]
+    assert len(json.loads(fleet("ready", "-n", "5", "--json").out)) == 3
+
+
+def test_nothing_ready_is_told_with_the_way_to_learn_why(fleet: Cli) -> None:
+    added(fleet, "Later", "--not-before", "+2h")
+    result = fleet("ready")
+    assert (result.code, result.out) == (0, "")
+    assert result.err == "nothing is ready; `fleet list` tells what each task waits for\n"
+
+
 def test_show_tells_what_a_task_needs_and_holds_up(fleet: Cli) -> None:
     first = added(fleet, "First")
     second = added(fleet, "Second", "--needs", first, "-d", "Do it well", "--scope", "src/mail/**")

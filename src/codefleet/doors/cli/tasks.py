@@ -96,22 +96,35 @@ def list_(
 def ready(limit: int, as_json: bool) -> None:
     """List what a free agent would take now, first to last."""
 
-    async def read(fleet: "Fleet") -> Listed:
-        found = await fleet.list(TaskQuery(states=[State.PENDING], ready=True, limit=limit))
-        return found, await fleet.why(found)
-
-    found, holds = call(read)
-    able = [task for task in found if show.word(task, holds) == "ready"]
-    _listed(able, holds, as_json)
+    found, holds = call(lambda fleet: _able(fleet, limit))
+    _listed(found, holds, as_json, "nothing is ready; `fleet list` tells what each task waits for")
 
 
-def _listed(found: Sequence[Task], holds: Mapping[TaskId, Hold], as_json: bool) -> None:
+async def _able(fleet: "Fleet", limit: int) -> Listed:
+    """What could start now; those whose needs are met may still wait for something else."""
+    looked_at = limit
+    while True:
+        query = TaskQuery(states=[State.PENDING], ready=True, limit=looked_at)
+        found = await fleet.list(query)
+        holds = await fleet.why(found)
+        able = [task for task in found if show.word(task, holds) == "ready"]
+        if len(able) >= limit or len(found) < looked_at:
+            return able[:limit], holds
+        looked_at *= 4
+
+
+def _listed(
+    found: Sequence[Task],
+    holds: Mapping[TaskId, Hold],
+    as_json: bool,
+    nothing: str = 'no such task; `fleet add "Title"` queues one',
+) -> None:
     if as_json:
         show.nouns(found)
     elif found:
         click.echo(show.tasks(found, holds))
     else:
-        say('no such task; `fleet add "Title"` queues one')
+        say(nothing)
 
 
 @click.command("show")
