@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Task
+from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.collector import collect, reset
 from codefleet.runner.desk import Desk
+from codefleet.runner.repos.repository import register
+from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo
-from tests.stories.conftest import Crew
+from tests.script import script
+from tests.stories.conftest import FLAGS, Crew
 
 Add = Callable[..., Awaitable[Task]]
 
@@ -177,3 +180,19 @@ async def test_a_reset_forgets_the_tasks_and_keeps_their_work(
     assert await fleet.store.counts() == {}
     assert repo.git("for-each-ref", "--format=%(refname)", "refs/heads/fleet/") == ""
     assert_kept(repo)
+
+
+async def test_a_reset_leaves_branches_of_others_alone(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, tmp_path: Path
+) -> None:
+    repo.git("branch", "fleet/mine")
+    async with open_fleet(tmp_path / "other home", create=True, flags=FLAGS) as other:
+        await register(other, repo.path)
+        (theirs,) = await other.add([Draft(title="Theirs", prompt=script(*WORK, "ask What?"))])
+        await Crew(other).work()
+        await add("Ours", *WORK, "ask What now?")
+        await crew.work()
+        told = [line.text async for line in reset(Desk(fleet))]
+        assert len(told) == 1
+        branches = repo.git("for-each-ref", "--format=%(refname:short)", "refs/heads/fleet/")
+        assert set(branches.split()) == {"fleet/mine", (await other.get(theirs.id)).branch}

@@ -70,7 +70,8 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
         for slot in await place.pool.slots():
             await place.pool.remove(slot.path)
         for branch in await _fleet_branches(repo):
-            yield await _put_away(repo, branch)
+            if await _task(desk, task_of_branch(branch)):  # else it is another fleet's, or yours
+                yield await _put_away(repo, branch)
     for repo in await desk.fleet.repos():
         if not Path(repo.path).is_dir():
             yield _stays(f"work on {repo.name}", f"there is no folder {repo.path}")
