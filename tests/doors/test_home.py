@@ -71,6 +71,19 @@ def test_a_branch_in_the_way_of_all_branches_of_the_fleet_is_told(
     assert "has a branch named fleet" in cli("show", task).out
 
 
+def test_a_repo_that_got_its_remote_later_can_be_shared(
+    fleet: Cli, repo: SampleRepo, tmp_path: Path
+) -> None:
+    refused = fleet("init", "--share")
+    assert "shop has no remote that others could reach" in refused.err
+    remote = tmp_path / "remote.git"
+    repo.git("init", "--quiet", "--bare", str(remote))
+    repo.git("remote", "add", "origin", str(remote))
+    repo.git("push", "--quiet", "origin", "main")
+    assert f"work on it travels through {remote}" in fleet("init", "--share").err
+    assert f"shop through {remote}" in fleet("log").out
+
+
 def test_init_in_a_subfolder_finds_the_root(
     cli: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

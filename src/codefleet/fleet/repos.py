@@ -57,7 +57,7 @@ class Repos(Core):
             name=_free(path, known),
             path=path,
             trunk=trunk,
-            remote=remote and SECRET.sub(r"\1", remote),
+            remote=remote and _without_secret(remote),
             paths={self.host: path},
         )
         now = await self.store.now()
@@ -78,13 +78,14 @@ class Repos(Core):
         await self.store.write(Write(repos=[there], events=[told]))
         return self._here(there)
 
-    async def share(self, repo: Repo) -> Repo:
+    async def share(self, repo: Repo, remote: str) -> Repo:
         """From now on work on this repo travels through its remote, and any machine may join."""
         if repo.shared:
             return repo
         paths = {self.host: repo.path, **repo.paths}
-        shared = repo.evolve(shared=True, paths=paths, version=repo.version + 1)
-        told = event("repo.shared", await self.store.now(), f"{repo.name} through {repo.remote}")
+        known = _without_secret(remote)
+        shared = repo.evolve(shared=True, remote=known, paths=paths, version=repo.version + 1)
+        told = event("repo.shared", await self.store.now(), f"{repo.name} through {known}")
         await self.store.write(Write(repos=[shared], events=[told]))
         return shared
 
@@ -106,6 +107,10 @@ class Repos(Core):
         if self.host in repo.paths:
             return repo.evolve(path=repo.paths[self.host])
         return repo.evolve(path=str(self.mirror(repo.name))) if repo.shared else repo
+
+
+def _without_secret(address: str) -> str:
+    return SECRET.sub(r"\1", address)
 
 
 def same_remote(one: str | None, other: str | None) -> bool:

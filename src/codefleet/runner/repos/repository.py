@@ -89,14 +89,15 @@ async def refuse_unknown(repo: Repo, base: str) -> None:
 async def share(desk: Desk, name: str) -> Repo:
     """Let work on this repo travel through its remote, once the remote has all that is here."""
     repo = await desk.repo(name)
-    if not repo.remote:
+    git = Git(Path(repo.path))
+    address = await _remote(git)  # which may be newer than what the fleet knows
+    if not address:
         raise Invalid(
             f"{repo.name} has no remote that others could reach",
             hint="add one, push to it, and say `fleet init --share` again: git remote add origin",
         )
     remote = Remote(repo, desk.places.remote_lock(repo.name))
     await remote.fetch()
-    git = Git(Path(repo.path))
     ours, theirs = f"refs/heads/{repo.trunk}", str(await remote.tip(repo.trunk))
     if not await is_ancestor(git, ours, theirs):
         raise Refused(
@@ -107,7 +108,7 @@ async def share(desk: Desk, name: str) -> Repo:
     for branch in listed.splitlines():
         await remote.fetch(branch)
         await remote.send_branch(branch, str(await commit_at(git, f"refs/heads/{branch}")))
-    return await desk.fleet.share(await desk.fleet.repo(name))
+    return await desk.fleet.share(await desk.fleet.repo(name), address)
 
 
 async def _remote(git: Git) -> str | None:
