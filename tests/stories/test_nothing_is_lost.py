@@ -11,7 +11,7 @@ from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.collector import collect, reset
 from codefleet.runner.desk import Desk
-from codefleet.runner.repos.repository import register
+from codefleet.runner.repos.repository import register, share
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo
 from tests.script import script
@@ -196,3 +196,19 @@ async def test_a_reset_leaves_branches_of_others_alone(
         assert len(told) == 1
         branches = repo.git("for-each-ref", "--format=%(refname:short)", "refs/heads/fleet/")
         assert set(branches.split()) == {"fleet/mine", (await other.get(theirs.id)).branch}
+
+
+async def test_a_branch_of_the_user_does_not_travel_with_those_of_the_fleet(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, tmp_path: Path
+) -> None:
+    remote = tmp_path / "remote.git"
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(remote))
+    repo.git("remote", "add", "origin", str(remote))
+    repo.git("checkout", "--quiet", "-b", "fleet/mine")
+    repo.commit("My own")
+    repo.git("checkout", "--quiet", "main")
+    await share(Desk(fleet), "shop")
+    await crew.work()
+    assert repo.git("for-each-ref", "--format=%(refname)", at=remote) == "refs/heads/main"
+    archived = repo.git("for-each-ref", "--format=%(refname)", "refs/fleet/archive/")
+    assert archived == ""

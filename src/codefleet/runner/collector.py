@@ -16,10 +16,8 @@ from codefleet.runner.custody import Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.salvage import archive, drop_branch
-from codefleet.runner.workplace import Workplace, task_of_branch
+from codefleet.runner.workplace import Workplace, branches_of_tasks, task_of_branch
 from codefleet.runner.worktree import Slot
-
-FLEET_BRANCHES = "refs/heads/fleet/"
 
 
 class Told(NamedTuple):
@@ -69,9 +67,8 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
         place = Workplace(desk, repo)
         for slot in await place.pool.slots():
             await place.pool.remove(slot.path)
-        for branch in await _fleet_branches(repo):
-            if await _task(desk, task_of_branch(branch)):  # else it is another fleet's, or yours
-                yield await _put_away(repo, branch)
+        for branch in await branches_of_tasks(desk.fleet, Path(repo.path)):
+            yield await _put_away(repo, branch)
     for repo in await desk.fleet.repos():
         if not Path(repo.path).is_dir():
             yield _stays(f"work on {repo.name}", f"there is no folder {repo.path}")
@@ -124,7 +121,7 @@ async def _branches(
 ) -> AsyncIterator[Told]:
     """Branches of completed and cancelled tasks; where landing is off, the branch is the result."""
     going = {slot.path for slot in idle}
-    for branch in await _fleet_branches(repo):
+    for branch in await branches_of_tasks(desk.fleet, Path(repo.path)):
         task = await _task(desk, task_of_branch(branch))
         if task is None or not _is_done_with(task):
             continue
@@ -159,11 +156,6 @@ async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[Told]:
 
 def _stays(what: str, why: str) -> Told:
     return Told(f"{what} stays: {why}", gone=False)
-
-
-async def _fleet_branches(repo: Repo) -> Sequence[str]:
-    listed = await Git(Path(repo.path))("for-each-ref", "--format=%(refname)", FLEET_BRANCHES)
-    return [ref.removeprefix("refs/heads/") for ref in listed.splitlines()]
 
 
 async def _checked_out(repo: Repo) -> Mapping[str, Path]:

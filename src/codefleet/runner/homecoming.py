@@ -12,8 +12,7 @@ from codefleet.domain.model import Repo, TaskId
 from codefleet.runner import custody
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos import slot
-from codefleet.runner.repos.git import Git
-from codefleet.runner.workplace import Workplace, task_of_branch
+from codefleet.runner.workplace import Workplace, branches_of_tasks, task_of_branch
 from codefleet.runner.worktree import Slot
 
 
@@ -43,13 +42,13 @@ async def _end_forgotten_agents(desk: Desk) -> None:
 
 async def _put_away(desk: Desk, repo: Repo) -> None:
     place = Workplace(desk, repo)
-    listed = await Git(place.repo)("for-each-ref", "--format=%(refname:short)", "refs/heads/fleet/")
-    if not listed or not place.travel:
+    branches = await branches_of_tasks(desk.fleet, place.repo)
+    if not branches or not place.travel:
         return
     await place.travel.remote.fetch("fleet/")
     held = {each.branch for each in await place.pool.slots() if _is_held(each)}
     at_work = await _at_work(desk)
-    for branch in listed.splitlines():
+    for branch in branches:
         if branch not in held and task_of_branch(branch) not in at_work:
             await place.travel.put_away(branch)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from codefleet.domain.errors import FleetError, Workspace
 from codefleet.domain.model import Evidence, Repo, Run, Task, TaskId
 from codefleet.domain.words import Landing, Reason
+from codefleet.fleet import Fleet
 from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery
 from codefleet.runner import custody, evidence, heritage
@@ -229,6 +230,16 @@ class Workplace:
         tasks = await self.fleet.store.tasks(TaskQuery(ids=ids)) if ids else ()
         unfinished = {task.id for task in tasks if task.state in UNFINISHED}
         return busy | {path for path, task in slots.items() if task in unfinished}
+
+
+async def branches_of_tasks(fleet: Fleet, repo: Path) -> list[str]:
+    """The branches of this fleet's tasks; others of such names are another fleet's, or yours."""
+    listed = await Git(repo)("for-each-ref", "--format=%(refname)", "refs/heads/fleet/")
+    branches = [ref.removeprefix("refs/heads/") for ref in listed.splitlines()]
+    ids = sorted({task for each in branches if (task := task_of_branch(each))})
+    tasks = await fleet.store.tasks(TaskQuery(ids=ids)) if ids else ()
+    known = {task.id for task in tasks}
+    return [each for each in branches if task_of_branch(each) in known]
 
 
 def task_of_branch(branch: str | None) -> TaskId | None:

@@ -88,6 +88,8 @@ async def refuse_unknown(repo: Repo, base: str) -> None:
 
 async def share(desk: Desk, name: str) -> Repo:
     """Let work on this repo travel through its remote, once the remote has all that is here."""
+    from codefleet.runner.workplace import branches_of_tasks  # here, because it loads so much
+
     repo = await desk.repo(name)
     git = Git(Path(repo.path))
     address = await _remote(git)  # which may be newer than what the fleet knows
@@ -104,8 +106,7 @@ async def share(desk: Desk, name: str) -> Repo:
             f"{repo.trunk} has commits that its remote does not have",
             hint=f"push them first: git push origin {repo.trunk}",
         )
-    listed = await git("for-each-ref", "--format=%(refname:short)", "refs/heads/fleet/")
-    for branch in listed.splitlines():
+    for branch in await branches_of_tasks(desk.fleet, git.folder):
         await remote.fetch(branch)
         await remote.send_branch(branch, str(await commit_at(git, f"refs/heads/{branch}")))
     return await desk.fleet.share(await desk.fleet.repo(name), address)
