@@ -1,12 +1,16 @@
 """Agents that delete `.git`, begin a repository of their own, or remove their folder."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
 from codefleet.domain.model import Task
 from codefleet.domain.words import Reason, State
 from codefleet.fleet import Fleet
+from codefleet.runner.agents.listening import Listener
+from codefleet.runner.repos.salvage import git_dir
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -82,3 +86,20 @@ async def test_an_agent_that_removes_its_folder_is_told_and_keeps_its_commits(
     assert (failed.state, failed.reason) == (State.FAILED, Reason.WORKSPACE)
     assert "is gone, and with it what was not committed" in failed.note
     assert repo.read(str(failed.branch), "a.txt") == "kept\n"
+
+
+async def test_a_run_that_goes_wrong_with_us_is_saved_although_it_was_cut_off(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def explode(listener: Listener) -> None:
+        notes = git_dir(Path(str(listener.hold.run.worktree)))
+        while notes.exists():
+            await asyncio.sleep(0.01)
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(Listener, "listen", explode)
+    cut = ("write a.txt kept", 'shell rm -r "$(git rev-parse --git-dir)"')
+    task = await add("Cut", *cut, max_attempts=1)
+    await crew.work()
+    assert (await fleet.get(task.id)).reason is Reason.UNKNOWN
+    assert repo.saved("a.txt") == {"kept\n"}

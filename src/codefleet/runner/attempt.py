@@ -329,19 +329,20 @@ class Attempt:
     async def _wind_down(self, why: str) -> None:
         """The task belongs to somebody else now: stop, archive the work, and say no more."""
         await self._silence()
-        with suppress(FleetError):  # its folder is gone: then there is nothing to archive
-            await self.place.tie(self.run, self.folder)
         await self.notebook.close_for(self.run)
         await self._aftermath().archive()
         await insist(lambda: self.fleet.bury(self.run, why))
 
     async def _silence(self) -> None:
+        """End the agent, and have its folder so that what is in there can be saved."""
         self.kept = self.kept or await custody.adopt(self.folder)
         if self.kept:
             self._ask_to_stop()
             exit = await self.kept.ended()
             if exit.lost:
                 custody.sweep(self.run.id)
+        with suppress(FleetError):  # its folder is gone: then there is nothing left to save
+            await self.place.tie(self.run, self.folder)
 
     def _aftermath(self) -> Aftermath:
         return Aftermath(self.place, self.repo, self.run, self._message())
