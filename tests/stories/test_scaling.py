@@ -87,3 +87,11 @@ async def test_a_runner_shows_life_whatever_the_store_knows_of_it(fleet: Fleet) 
     assert again.version == ahead.version + 1
     await fleet.store.forget_runner(runner.id)
     assert (await fleet.beat(runner)).version == 0
+
+
+async def test_agents_are_told_by_machine_and_number_whoever_joined_first(fleet: Fleet) -> None:
+    for host in ("lab", "attic", "lab", "attic", "lab", "attic"):
+        await fleet.join(host=host, pid=1, pid_started=1.0, seats=2, coder=None)
+    for told in (await fleet.agents(), (await fleet.status()).agents):
+        by_machine = [(agent.host, int(agent.name.removeprefix("agent-"))) for agent in told]
+        assert by_machine == sorted(by_machine)

@@ -78,18 +78,19 @@ class Agents(Core):
         await self.store.forget_runner(runner.id)
 
     async def agents(self) -> Sequence[Agent]:
-        """Every seat in the fleet."""
+        """Every seat in the fleet, by machine and name."""
         now = await self.store.now()
         live = {run.agent: run for run in await self.store.runs(live=True)}
-        return [
+        seats = [
             _agent(name, runner, live.get(name), offline=now - runner.seen_at > self.lease)
             for runner in await self.store.runners()
             for name in runner.seats
         ]
+        return sorted(seats, key=lambda it: (it.host, len(it.name), it.name))
 
     async def crew(self) -> tuple[datetime, Sequence[Agent]]:
-        """Every seat by machine and name, and the moment at which it was looked at."""
-        seats = sorted(await self.agents(), key=lambda it: (it.host, len(it.name), it.name))
+        """Every seat, and the moment at which it was looked at."""
+        seats = await self.agents()
         return await self.store.now(), seats
 
     async def out_of_room(self) -> str:

@@ -138,7 +138,7 @@ def inbox(them: Sequence[InboxItem]) -> None:
     for item in them:
         asked = duration((datetime.now(UTC) - item.since).total_seconds())
         click.echo(f"{click.style(item.kind, fg='magenta')} {item.task or item.id}, since {asked}")
-        click.echo("  " + clean_lines(item.text).replace("\n", "\n  "))
+        click.echo("  " + clean_lines(item.text.rstrip()).replace("\n", "\n  "))
         if item.options:
             click.echo("  options: " + " | ".join(clean(option) for option in item.options))
         click.echo(click.style(f"  -> {settles(item)}", dim=True))
