@@ -42,7 +42,9 @@ def _is_tied(repo: Path, worktree: Path) -> bool:
     notes = git_dir(worktree)
     back = notes / "gitdir"
     ours = notes.parent == common_dir(git_dir(repo)) / "worktrees"
-    return ours and back.is_file() and Path(back.read_text().strip()) == link
+    if not ours or not back.is_file():
+        return False
+    return (notes / back.read_text().strip()).parent.resolve() == worktree.resolve()
 
 
 async def _put_aside(repo: Path, worktree: Path, branch: str, aside: Path) -> str | None:

@@ -1,0 +1,19 @@
+"""Whether a worktree and its repository know one another."""
+
+import os
+from pathlib import Path
+
+from codefleet.runner.repos.salvage import git_dir
+from codefleet.runner.repos.tie import tie
+from tests.gitrepo import make_repo
+
+
+async def test_a_worktree_that_git_knows_is_left_as_it_is(tmp_path: Path) -> None:
+    repo, tree = make_repo(tmp_path / "shop"), tmp_path / "trees" / "1"
+    repo.git("worktree", "add", "-q", "-b", "fleet/x", str(tree))
+    assert await tie(repo.path, tree, "fleet/x", tmp_path / "aside") is None
+    notes = git_dir(tree)
+    (notes / "gitdir").write_text(f"{os.path.relpath(tree / '.git', notes)}\n")  # as newer gits do
+    assert await tie(repo.path, tree, "fleet/x", tmp_path / "aside") is None
+    (tmp_path / "link").symlink_to(tmp_path / "trees")
+    assert await tie(repo.path, tmp_path / "link" / "1", "fleet/x", tmp_path / "aside") is None
