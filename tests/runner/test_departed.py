@@ -30,7 +30,9 @@ async def join(fleet: Fleet, *, host: str, started: float = 1.0) -> Runner:
 
 async def silence(fleet: Fleet, runner: Runner) -> None:
     long_ago = runner.seen_at - 2 * fleet.lease
-    await fleet.store.write(Write(runners=[runner.evolve(seen_at=long_ago, version=1)]))
+    await fleet.store.write(
+        Write(runners=[runner.evolve(seen_at=long_ago, version=runner.version + 1)])
+    )
 
 
 async def test_a_runner_here_is_judged_by_its_process_and_one_elsewhere_by_its_heartbeat(

@@ -1,12 +1,14 @@
 """Seats that come and go with the queue, and caps on how many agents are at work."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from codefleet.domain.lifecycle import Seat
-from codefleet.domain.model import RunnerId, Task
+from codefleet.domain.model import Runner, RunnerId, Task
 from codefleet.domain.scheduling import Want
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
@@ -95,3 +97,44 @@ async def test_agents_are_told_by_machine_and_number_whoever_joined_first(fleet:
     for told in (await fleet.agents(), (await fleet.status()).agents):
         by_machine = [(agent.host, int(agent.name.removeprefix("agent-"))) for agent in told]
         assert by_machine == sorted(by_machine)
+
+
+async def joined(fleet: Fleet, host: str, seats: int) -> Runner:
+    return await fleet.join(host=host, pid=1, pid_started=1.0, seats=seats, coder=None)
+
+
+async def names(fleet: Fleet) -> list[str]:
+    return [agent.name for agent in await fleet.agents()]
+
+
+async def test_runners_that_join_at_the_same_moment_share_no_name(fleet: Fleet) -> None:
+    await asyncio.gather(*(joined(fleet, host, 3) for host in ("ada", "bob", "cat", "dan")))
+    assert [*Counter(await names(fleet)).values()] == [1] * 12
+
+
+async def test_seats_that_are_made_at_the_same_moment_share_no_name(fleet: Fleet) -> None:
+    runners = [await joined(fleet, host, 0) for host in ("ada", "bob", "cat")]
+    for seats in (1, 3, 2):
+        runners = await asyncio.gather(
+            *(fleet.reseat(it, it.seats[:seats], seats) for it in runners)
+        )
+        assert [*Counter(await names(fleet)).values()] == [1] * 3 * seats
+
+
+async def test_seats_are_numbered_on_where_another_runner_has_the_first_numbers(
+    fleet: Fleet,
+) -> None:
+    await joined(fleet, "ada", 2)
+    await joined(fleet, "bob", 2)
+    assert sorted(await names(fleet)) == ["agent-1", "agent-2", "agent-3", "agent-4"]
+
+
+async def test_an_agent_at_work_is_told_from_one_of_the_same_name_on_a_machine_that_came_back(
+    fleet: Fleet, add: Add
+) -> None:
+    for host in ("ada", "bob", "cat"):
+        one = await joined(fleet, host, 0)
+        await fleet.beat(one.evolve(seats=("agent-1",)))
+        await add(host, "wait 60")
+        await fleet.claim([Seat("agent-1", one.id, host, "scripted")], Want())
+    assert [agent.state for agent in await fleet.agents()] == ["working"] * 3

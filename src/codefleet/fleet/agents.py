@@ -1,7 +1,8 @@
 """Agents: the seats of all runners, and what each does, derived from heartbeats and runs."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from itertools import count, islice
 
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
@@ -27,25 +28,22 @@ class Agents(Core):
         """A runner joins with this many seats; `keep` are names of agents it adopts."""
         import secrets  # here, because it is slow to import and only runners need it
 
-        while True:
-            names = _free_names(seats, keep, await self._names_taken())
-            now = await self.store.now()
-            runner = Runner(
-                id=RunnerId(f"r-{secrets.token_hex(4)}"),
-                host=host,
-                pid=pid,
-                pid_started=pid_started,
-                seats=names,
-                coder=coder,
-                load=load,
-                memory_free_mb=memory_free_mb,
-                seen_at=now,
-            )
-            await self.store.write(Write(runners=[runner]))
-            if not await self._somebody_was_first(runner):
-                break
-            await self.store.forget_runner(runner.id)
-        told = event("runner.started", now, f"{host} with {', '.join(names)}")
+        runner = Runner(
+            id=RunnerId(f"r-{secrets.token_hex(4)}"),
+            host=host,
+            pid=pid,
+            pid_started=pid_started,
+            seats=(),
+            coder=coder,
+            load=load,
+            memory_free_mb=memory_free_mb,
+            seen_at=await self.store.now(),
+        )
+        await self.store.write(Write(runners=[runner]))
+        adopted = tuple(dict.fromkeys(keep))
+        runner = await self.reseat(runner, adopted, max(seats, len(adopted)))
+        with_whom = ", ".join(runner.seats) or "no agent until there is work"
+        told = event("runner.started", runner.seen_at, f"{host} with {with_whom}")
         await self.store.write(Write(events=[told]))
         return runner
 
@@ -67,9 +65,28 @@ class Agents(Core):
         raise Stale(f"the runner {runner.id} changes all the time", hint="does it run twice?")
 
     async def reseat(self, runner: Runner, keep: Sequence[str], seats: int) -> Runner:
-        """Give a runner more seats or fewer."""
-        names = _free_names(seats, keep, await self._names_taken())
-        return await self.beat(runner.evolve(seats=names))
+        """Give a runner more seats or fewer, under names that no other living runner has.
+
+        Others may choose at the same moment. Whoever sees afterwards that another has one of its
+        new names gives them up, and all who do so share the free names out. Who has not given way
+        by then was first, and its names are passed by.
+        """
+        rivals: Sequence[RunnerId] = ()
+        for turn in range(TRIES):
+            shares = turn % 2 == 1
+            taken = [it for it in await self._others(runner) if not shares or it.id not in rivals]
+            free = _free_names(keep, taken)
+            if shares:
+                free = islice(
+                    free, sorted([runner.id, *rivals]).index(runner.id), None, len(rivals) + 1
+                )
+            names = (*keep, *islice(free, seats - len(keep)))
+            runner = await self.beat(runner.evolve(seats=names))
+            new = {*names} - {*keep}
+            rivals = [it.id for it in await self._others(runner) if new.intersection(it.seats)]
+            if not rivals:
+                break
+        return runner
 
     async def leave(self, runner: Runner) -> None:
         """A runner goes; its seats go with it."""
@@ -77,12 +94,19 @@ class Agents(Core):
         await self.store.write(Write(events=[event("runner.stopped", now, runner.host)]))
         await self.store.forget_runner(runner.id)
 
+    async def runners(self) -> Sequence[Runner]:
+        """The runners that have shown life within their lease, with or without seats."""
+        now = await self.store.now()
+        return [it for it in await self.store.runners() if now - it.seen_at <= self.lease]
+
     async def agents(self) -> Sequence[Agent]:
         """Every seat in the fleet, by machine and name."""
         now = await self.store.now()
-        live = {run.agent: run for run in await self.store.runs(live=True)}
+        live = {(run.runner, run.agent): run for run in await self.store.runs(live=True)}
         seats = [
-            _agent(name, runner, live.get(name), offline=now - runner.seen_at > self.lease)
+            _agent(
+                name, runner, live.get((runner.id, name)), offline=now - runner.seen_at > self.lease
+            )
             for runner in await self.store.runners()
             for name in runner.seats
         ]
@@ -95,8 +119,7 @@ class Agents(Core):
 
     async def out_of_room(self) -> str:
         """What the machines wait for, when none of them can bear one more agent; else empty."""
-        now = await self.store.now()
-        alive = [r for r in await self.store.runners() if now - r.seen_at <= self.lease]
+        alive = await self.runners()
         return alive[0].waits if alive and all(runner.waits for runner in alive) else ""
 
     async def take_lane(self, repo: str, holder: RunnerId, dead: Collection[str]) -> Lane | None:
@@ -130,46 +153,25 @@ class Agents(Core):
         left = lane.evolve(lease_until=await self.store.now(), version=lane.version + 1)
         await self.store.write(Write(lanes=[left]))
 
-    async def _names_taken(self) -> set[str]:
-        now = await self.store.now()
-        return {
-            name
-            for runner in await self.store.runners()
-            if now - runner.seen_at <= self.lease
-            for name in runner.seats
-        }
-
-    async def _somebody_was_first(self, ours: Runner) -> bool:
-        """Two that joined at the same moment may have chosen the same names: the lower id stays."""
-        return any(
-            other.id < ours.id and set(other.seats) & set(ours.seats)
-            for other in await self.store.runners()
-            if other.seen_at >= ours.seen_at - self.lease
-        )
+    async def _others(self, runner: Runner) -> Sequence[Runner]:
+        return [it for it in await self.runners() if it.id != runner.id]
 
 
-def _free_names(seats: int, keep: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
-    names = list(dict.fromkeys(keep))
-    number = 1
-    while len(names) < max(seats, len(keep)):
-        name = f"agent-{number}"
-        if name not in taken and name not in names:
-            names.append(name)
-        number += 1
-    return tuple(names)
+def _free_names(keep: Sequence[str], others: Sequence[Runner]) -> Iterator[str]:
+    taken = {*keep, *(name for runner in others for name in runner.seats)}
+    return (name for number in count(1) if (name := f"agent-{number}") not in taken)
 
 
 def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agent:
-    working = run is not None and run.runner == runner.id
     return Agent(
         name=name,
         runner=runner.id,
         host=runner.host,
-        state="offline" if offline else "working" if working else "idle",
-        task=run.task if run and working else None,
-        run=run.id if run and working else None,
-        coder=run.coder if run and working else runner.coder,
-        since=run.started_at if run and working else None,
+        state="offline" if offline else "working" if run else "idle",
+        task=run.task if run else None,
+        run=run.id if run else None,
+        coder=run.coder if run else runner.coder,
+        since=run.started_at if run else None,
         load=runner.load,
         memory_free_mb=runner.memory_free_mb,
         seen_at=runner.seen_at,
