@@ -1,5 +1,6 @@
 """`fleet run`, and what can be seen of its work: log, show, diff, inbox, answer, land, gc."""
 
+import asyncio
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from subprocess import PIPE
 
 import pytest
 
+from codefleet.wiring import open_fleet
 from tests.doors.conftest import START, Cli, on_a_terminal
 from tests.doors.test_add import added, shown
 from tests.gitrepo import SampleRepo
@@ -304,6 +306,20 @@ def test_agents_are_shown_with_the_machine_that_they_are_on(
     assert (busy["host"], busy["state"], busy["coder"]) == ("lab-3", "working", "scripted")
     assert busy["memory_free_mb"] > 0
     assert re.search(rf"working +lab-3 +{task} +scripted ", repo.read("main", "a.txt"))
+
+
+def test_a_runner_without_seats_is_shown_as_standing_by(fleet: Cli, home: Path) -> None:
+    async def join() -> None:
+        async with open_fleet(home) as opened:
+            for host, seats in {"lab-3": 0, "lab-4": 1, "lab-5": 0}.items():
+                await opened.join(host=host, pid=1, pid_started=1.0, seats=seats, coder=None)
+
+    asyncio.run(join())
+    for command in ("agents", "status"):
+        page = fleet(command).out
+        assert "standing by for tasks: lab-3, lab-5\n" in page
+        assert "agent-1" in page
+        assert "`fleet run`" not in page
 
 
 def test_between_two_numbers_as_many_agents_work_as_the_queue_needs(fleet: Cli) -> None:

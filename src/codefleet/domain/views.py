@@ -89,7 +89,7 @@ class WorkflowStatus(Noun):
 
 
 class Status(Noun):
-    """The fleet at a glance."""
+    """The fleet at a glance. Machines are `standing_by` whose runners have no seat right now."""
 
     at: Instant
     paused: bool
@@ -105,3 +105,4 @@ class Status(Noun):
     spent_today: Usage
     unpriced_today: int = 0
     limits: tuple[Limit, ...] = ()
+    standing_by: tuple[str, ...] = ()

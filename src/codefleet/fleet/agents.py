@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from itertools import count, islice
+from typing import NamedTuple
 
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
@@ -10,6 +11,14 @@ from codefleet.domain.model import Lane, Run, Runner, RunnerId
 from codefleet.domain.views import Agent
 from codefleet.fleet.core import TRIES, Core
 from codefleet.ports import Write
+
+
+class Crew(NamedTuple):
+    """Every seat at a moment, and the machines that stand by without one."""
+
+    at: datetime
+    seats: Sequence[Agent]
+    standing_by: Sequence[str]
 
 
 class Agents(Core):
@@ -112,10 +121,14 @@ class Agents(Core):
         ]
         return sorted(seats, key=lambda it: (it.host, len(it.name), it.name))
 
-    async def crew(self) -> tuple[datetime, Sequence[Agent]]:
-        """Every seat, and the moment at which it was looked at."""
+    async def crew(self) -> Crew:
+        """Every seat, and the machines that have none now."""
         seats = await self.agents()
-        return await self.store.now(), seats
+        return Crew(await self.store.now(), seats, await self.standing_by())
+
+    async def standing_by(self) -> Sequence[str]:
+        """The machines with a living runner that has no seat, because nothing is ready for it."""
+        return sorted({runner.host for runner in await self.runners() if not runner.seats})
 
     async def out_of_room(self) -> str:
         """What the machines wait for, when none of them can bear one more agent; else empty."""

@@ -36,6 +36,7 @@ class Overview(Tasks, Agents, Inbox):
             spent_today=await self.spent_today(),
             unpriced_today=sum((await self.unpriced_today()).values()),
             limits=tuple(await self.day_limits()),
+            standing_by=tuple(await self.standing_by()),
         )
 
     async def open_conflicts(self) -> Sequence[Conflict]:

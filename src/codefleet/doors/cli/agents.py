@@ -21,12 +21,15 @@ def agents(as_json: bool) -> None:
     is offline. LOAD is what wanted to run in the last minute for each processor: above 1, processes
     wait. FREE is the memory that is left.
     """
-    now, seats = call(lambda fleet: fleet.crew())
+    crew = call(lambda fleet: fleet.crew())
     if as_json:
-        show.nouns(seats)
-    elif seats:
-        click.echo(table(HEADINGS, [_row(each, now) for each in seats], stretch=(2,)))
-    else:
+        show.nouns(crew.seats)
+        return
+    if crew.seats:
+        click.echo(table(HEADINGS, [_row(each, crew.at) for each in crew.seats], stretch=(2,)))
+    if crew.standing_by:
+        click.echo(show.standing_by(crew.standing_by))
+    elif not crew.seats:
         click.echo("no agent; `fleet run` seats some")
 
 

@@ -49,7 +49,7 @@ async def _land(fleet: "Fleet", ref: str) -> Task:
     from codefleet.runner.landing import land_now
 
     task = await fleet.land(ref)
-    if not any(agent.state != "offline" for agent in await fleet.agents()):
+    if not await fleet.runners():
         await land_now(Desk(fleet))
     return await fleet.get(task.id)
 

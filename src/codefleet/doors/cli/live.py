@@ -59,9 +59,9 @@ class LiveView:
 
 
 def _parts(now: Status, news: Sequence[Event], columns: int, height: int) -> Iterator[str]:
-    if now.agents:
+    if now.agents or now.standing_by:
         yield status.agents(now, columns)
-    room = height - AROUND - len(now.agents) - len(news)
+    room = height - AROUND - len(now.agents) - bool(now.standing_by) - len(news)
     if waiting := status.waiting(now, max(3, room), columns):
         yield waiting
     if news:

@@ -42,6 +42,11 @@ def nouns(them: Iterable[Noun]) -> None:
     click.echo("[" + ",\n".join(it.json() for it in them) + "]")
 
 
+def standing_by(hosts: Sequence[str]) -> str:
+    """The machines whose runners seat an agent as soon as there is work for one."""
+    return f"standing by for tasks: {clean(', '.join(hosts))}"
+
+
 def data(it: object) -> None:
     """Several nouns under names, as one JSON object."""
     click.echo(json.dumps(it, default=_plain, ensure_ascii=False))

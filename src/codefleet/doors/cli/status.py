@@ -51,9 +51,14 @@ def counts(now: Status) -> str:
 
 
 def agents(now: Status, room: int | None = None) -> str:
-    """A table of seats: who works on what, for how long, and what was last heard."""
-    if not now.agents:
-        return "no runner; `fleet run` starts one"
+    """Who works on what, for how long, and what was last heard; and who waits for work."""
+    parts = [_seats(now, room)] if now.agents else []
+    if now.standing_by:
+        parts.append(show.standing_by(now.standing_by))
+    return "\n".join(parts) or "no runner; `fleet run` starts one"
+
+
+def _seats(now: Status, room: int | None) -> str:
     tasks: dict[str | None, Task] = {task.id: task for task in now.running}
     runs: dict[str | None, Run] = {run.id: run for run in now.runs}
     rows = [_agent(now, it, tasks.get(it.task), runs.get(it.run)) for it in now.agents]

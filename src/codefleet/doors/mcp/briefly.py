@@ -62,6 +62,7 @@ def status(now: Status) -> View:
             }
             for agent in now.agents
         ],
+        "standing_by": list(now.standing_by),
         "needs_a_human": len(now.inbox),
         "conflicts": len(now.conflicts),
         "resting_accounts": [rest.account for rest in now.rests],
