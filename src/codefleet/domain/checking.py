@@ -57,7 +57,7 @@ def checked(kind: type[N], said: Mapping[str, Any]) -> N:
         plain = msgspec.to_builtins(said, builtin_types=BYTES)
         msgspec.json.encode(plain)  # half a character, which Python can hold, cannot be kept
     except UnicodeEncodeError:
-        raise Invalid(NO_TEXT, hint="write it in UTF-8") from None
+        raise no_text() from None
     except (TypeError, ValueError, RecursionError):
         raise Invalid("it must be plain JSON", hint="texts, numbers, lists and tables") from None
     try:
@@ -69,6 +69,11 @@ def checked(kind: type[N], said: Mapping[str, Any]) -> N:
         return noun
     hint = FORMS.get(next(iter(found.where), ""), f"mend {found.place} and try again")
     raise Invalid(found.sentence, hint=hint)
+
+
+def no_text() -> Invalid:
+    """What to say of half a character, which Python can hold but nothing can keep."""
+    return Invalid(NO_TEXT, hint="write it in UTF-8")
 
 
 def _lost(value: Any, where: Sequence[str]) -> Iterator[Complaint]:

@@ -21,7 +21,7 @@ from tests.gitrepo import SampleRepo
 
 HUGE = "x" * 2_000_000
 WRONG: tuple[Any, ...] = (
-    *(None, True, -1, 1e308, 10**30, "", "\0", "no-such-thing", "../../etc/passwd", HUGE),
+    *(None, True, -1, 1e308, 10**30, "", "\0", "\ud800", "no-such-thing", "../../etc/passwd", HUGE),
     *([], [None], ["no-such-thing"], [[[]]], [{"name": "x"}], {}, {"a": {"b": HUGE}}),
 )
 ALLOWED = {"healthcheck", "executor_guide"}

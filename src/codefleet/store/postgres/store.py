@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 
+from codefleet.domain.checking import no_text
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Event
 from codefleet.domain.scheduling import Want
@@ -14,7 +15,7 @@ from codefleet.ports import Clock, Write
 from codefleet.store.exchange import parsed
 from codefleet.store.postgres import claims, rows, schema, transfer
 from codefleet.store.postgres.bell import Bell
-from codefleet.store.postgres.commits import Commits
+from codefleet.store.postgres.commits import Commits, What
 from codefleet.store.postgres.connections import Connections
 from codefleet.store.postgres.steps import Answer
 from codefleet.store.postgres.transaction import Transaction
@@ -65,8 +66,7 @@ class PostgresStore(Readings):
         await self._connections.close()
 
     async def write(self, step: Write) -> Sequence[Event]:
-        await self._ready()
-        told: Sequence[Event] = await self._commits.ask(step)
+        told: Sequence[Event] = await self._ask(step)
         return told
 
     async def claim(
@@ -74,9 +74,7 @@ class PostgresStore(Readings):
     ) -> Sequence[Claim]:
         if not seats:
             return ()
-        await self._ready()
-        asked = claims.Asked(seats, want, lease, self._now())
-        given: Sequence[Claim] = await self._commits.ask(asked)
+        given: Sequence[Claim] = await self._ask(claims.Asked(seats, want, lease, self._now()))
         return given
 
     async def changed(self, after: int, within: float) -> bool:
@@ -102,8 +100,7 @@ class PostgresStore(Readings):
             tx.run("drop_runner", id=runner)
             return lambda first: None
 
-        await self._ready()
-        await self._commits.ask(step)
+        await self._ask(step)
 
     async def forget_events(self, events: Sequence[Event]) -> int:
         async def step(tx: Transaction) -> Answer:
@@ -111,8 +108,7 @@ class PostgresStore(Readings):
             gone = len(await tx.rows("forget_event", rows=given))
             return lambda first: gone
 
-        await self._ready()
-        many: int = await self._commits.ask(step)
+        many: int = await self._ask(step)
         return many
 
     async def export(self) -> AsyncIterator[tuple[str, str]]:
@@ -131,12 +127,10 @@ class PostgresStore(Readings):
 
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
         given = parsed(rows)
-        await self._ready()
-        await self._commits.ask(lambda tx: transfer.load(tx, given))
+        await self._ask(lambda tx: transfer.load(tx, given))
 
     async def erase(self, event: Event) -> None:
-        await self._ready()
-        await self._commits.ask(lambda tx: transfer.erase(tx, event))
+        await self._ask(lambda tx: transfer.erase(tx, event))
 
     async def about(self) -> str:
         ((version, _, _),) = await self._rows("server")
@@ -167,6 +161,14 @@ class PostgresStore(Readings):
                 raise self._connections.in_words(error) from error
             self._is_ready = True
 
+    async def _ask(self, what: What) -> Any:
+        """Have something done in the next commit."""
+        await self._ready()
+        try:
+            return await self._commits.ask(what)
+        except UnicodeEncodeError:
+            raise no_text() from None
+
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
         """All rows of a reading; a server that is away is waited for."""
         await self._ready()
@@ -180,3 +182,5 @@ class PostgresStore(Readings):
                 return await reply.rows()
             except psycopg.Error as error:
                 await patience.wait_out(error)
+            except UnicodeEncodeError:
+                raise no_text() from None

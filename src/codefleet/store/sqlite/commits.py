@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from codefleet.domain.checking import no_text
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store.sqlite.database import Database
 from codefleet.store.sqlite.trouble import explained, is_busy, moment
@@ -144,7 +145,7 @@ class Commits:
     def _told(self, error: Exception) -> Exception:
         if isinstance(error, sqlite3.Error):
             return explained(error, self._database.path)
-        return error
+        return no_text() if isinstance(error, UnicodeEncodeError) else error
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:  # a full disk may have rolled back already

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
+from codefleet.domain.checking import no_text
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Event
 from codefleet.domain.scheduling import Want
@@ -107,8 +108,11 @@ class SqliteStore(Readings):
         return f'"{word}"' if whole else f'"{word}"*'
 
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
-        given = {name: rows.plain(value) for name, value in values.items()}
-        return await self._patiently(lambda: self._database.run_joined(names, given).fetchall())
+        def read() -> list[Any]:
+            given = {name: rows.plain(value) for name, value in values.items()}
+            return self._database.run_joined(names, given).fetchall()
+
+        return await self._patiently(read)
 
     async def _patiently(self, read: Callable[[], T]) -> T:
         """The result of a reading, which waits for nobody, except while a crash is cleaned up."""
@@ -120,4 +124,6 @@ class SqliteStore(Readings):
             except sqlite3.Error as error:
                 if not is_busy(error) or loop.time() > give_up_at:
                     raise explained(error, self._database.path) from error
+            except UnicodeEncodeError:
+                raise no_text() from None
             await asyncio.sleep(moment())
