@@ -214,6 +214,18 @@ def test_an_export_can_be_imported_into_an_empty_fleet(fleet: Cli, tmp_path: Pat
     assert fleet("export", "-").out == file.read_text()
 
 
+def test_an_export_of_texts_with_every_kind_of_line_end_can_be_imported(
+    fleet: Cli, tmp_path: Path
+) -> None:
+    ends = "one\u2028two\u2029three\x85four\x0bfive\x1csix\rseven\r\neight"
+    fleet("add", "Ends", "-d", ends)
+    file = tmp_path / "fleet.jsonl"
+    assert fleet("export", str(file)).code == 0
+    fleet("reset", "--yes")
+    assert fleet("import", str(file)).code == 0
+    assert json.loads(fleet("list", "--json").out)[0]["prompt"] == ends
+
+
 def test_an_export_overwrites_nothing(fleet: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     assert fleet("export", str(tmp_path / "file")).code == 4

@@ -38,5 +38,5 @@ def export(file: str) -> None:
 @click.argument("file", metavar="FILE|-")
 def import_(file: str) -> None:
     """Take in what `fleet export` wrote, all or none, into an empty fleet."""
-    lines = read_text(file).splitlines()
+    lines = read_text(file).split("\n")  # a text may hold what Unicode calls an end of line too
     say(f"{count(call(lambda fleet: fleet.load(lines), create=True), 'line')} read")
