@@ -226,6 +226,14 @@ def test_an_export_of_texts_with_every_kind_of_line_end_can_be_imported(
     assert json.loads(fleet("list", "--json").out)[0]["prompt"] == ends
 
 
+def test_an_export_that_fails_leaves_no_file(
+    fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEET_STORE", f"sqlite://{tmp_path / 'none.db'}")
+    assert fleet("export", str(tmp_path / "fleet.jsonl")).code == 5
+    assert not [*tmp_path.glob("fleet.jsonl*")]
+
+
 def test_an_export_overwrites_nothing(fleet: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     assert fleet("export", str(tmp_path / "file")).code == 4

@@ -1,6 +1,9 @@
 """Move a whole fleet: export, import."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -25,13 +28,30 @@ def export(file: str) -> None:
             lines += 1
         return lines
 
-    try:
-        with click.open_file(file, "x", encoding="utf-8") as target:
-            lines = call(write)
-    except FileExistsError:
-        hint = "choose another name, or remove it first"
-        raise Refused(f"{file} exists already", hint=hint) from None
+    with _whole(file) as target:
+        lines = call(write)
     say(f"{count(lines, 'line')} written")
+
+
+@contextmanager
+def _whole(file: str) -> Iterator[IO[str]]:
+    """A new file that gets its name only when all of it is written: half an export can be imported,
+    and would be taken for all there was."""
+    if file == "-":
+        with click.open_file("-", "w", encoding="utf-8") as text:
+            yield text
+        return
+    target = Path(file)
+    if target.exists():
+        hint = "choose another name, or remove it first"
+        raise Refused(f"{target} exists already", hint=hint)
+    draft = target.with_name(f"{target.name}.part")
+    try:
+        with draft.open("w", encoding="utf-8") as text:
+            yield text
+        draft.rename(target)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 @click.command("import")
