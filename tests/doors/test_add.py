@@ -1,6 +1,8 @@
 """`fleet add`: words become a task, a file becomes many or none."""
 
 import json
+import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -232,3 +234,23 @@ def test_a_budget_that_is_just_a_number_is_refused_with_its_form(
     assert refused.code != 0
     assert "entry 1 (Mail): budget: " in refused.err
     assert "{usd: 1}" in refused.err
+
+
+def test_a_file_of_many_tasks_starts_git_no_more_often_than_one_of_few(
+    fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = tmp_path / "calls"
+    counting = tmp_path / "bin" / "git"
+    counting.parent.mkdir()
+    counting.write_text(f'#!/bin/sh\necho x >> "{calls}"\nexec "{shutil.which("git")}" "$@"\n')
+    counting.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{counting.parent}:{os.environ['PATH']}")
+    need = added(fleet, "Begin")
+    often = []
+    for many in (2, 20):
+        tasks = [{"title": f"Part {number}", "needs": [need]} for number in range(many)]
+        (tmp_path / "tasks.json").write_text(json.dumps(tasks))
+        calls.write_text("")
+        assert fleet("add", "--file", str(tmp_path / "tasks.json")).code == 0
+        often.append(len(calls.read_text().split()))
+    assert often[0] == often[1] > 0

@@ -79,7 +79,7 @@ def add(
     drafts = read_drafts(source) if source else [_draft(title, fields)]
 
     async def queue(fleet: "Fleet") -> Sequence[Task]:
-        placed = [await _placed(fleet, draft, repo) for draft in drafts]
+        placed = await _placed(fleet, drafts, repo)
         await _needs_exist(fleet, placed if source else ())
         await _scopes_match(fleet, placed, strict)
         await _point_out_similar(fleet, placed)
@@ -113,17 +113,20 @@ def _draft(title: str | None, said: dict[str, Any]) -> Draft:
     return checked(Draft, given | fields)
 
 
-async def _placed(fleet: "Fleet", draft: Draft, option: str | None) -> Draft:
-    """The draft with its repo by name: its own, that of --repo, or the one we stand in."""
-    return draft.evolve(repo=await repo_name(fleet, draft.repo or option))
+async def _placed(fleet: "Fleet", drafts: Sequence[Draft], option: str | None) -> Sequence[Draft]:
+    """The drafts with their repos by name: their own, that of --repo, or the one we stand in."""
+    wanted = dict.fromkeys(draft.repo or option for draft in drafts)
+    names = {each: await repo_name(fleet, each) for each in wanted}
+    return [draft.evolve(repo=names[draft.repo or option]) for draft in drafts]
 
 
 async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:
-    names = {draft.name for draft in drafts}
+    known = {draft.name for draft in drafts}
     for number, draft in enumerate(drafts, start=1):
-        for need in set(draft.needs) - names:
+        for need in set(draft.needs) - known:
             try:
                 await fleet.get(need)
+                known.add(need)
             except NotFound:
                 raise NotFound(
                     f"{entry_name(number, draft)}: needs {need}, which is no task",
