@@ -49,7 +49,7 @@ KINDS = {
     "fleet.archived": "the story of tasks that are long finished moved into a compressed file",
     "fleet.reset": "everything was forgotten; branches were archived first",
     "runner.started": "a runner joined with its seats",
-    "runner.stopped": "a runner left",
+    "runner.stopped": "a runner left, or was given up after a day of silence",
     "config.changed": "the runner took over a changed configuration",
     "config.refused": "a changed configuration is bad; the last good one stays in force",
     "repo.added": "a repository joined the fleet, or another machine has a clone of it now",

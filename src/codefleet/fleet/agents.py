@@ -103,6 +103,17 @@ class Agents(Core):
         await self.store.write(Write(events=[event("runner.stopped", now, runner.host)]))
         await self.store.forget_runner(runner.id)
 
+    async def strike_off(self, runner: Runner) -> None:
+        """Forget a runner that nobody expects any more. Should it come back, it joins anew."""
+        now = await self.store.now()
+        told = event("runner.stopped", now, f"{runner.host}, not seen since {runner.seen_at:%F %T}")
+        try:
+            counted = runner.evolve(version=runner.version + 1)  # so that only one tells of it
+            await self.store.write(Write(runners=[counted], events=[told]))
+        except Stale:
+            return  # it is back, or somebody else was first
+        await self.store.forget_runner(runner.id)
+
     async def runners(self) -> Sequence[Runner]:
         """The runners that have shown life within their lease, with or without seats."""
         now = await self.store.now()

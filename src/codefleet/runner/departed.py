@@ -1,16 +1,27 @@
 """Who is no more: runners whose process ended, and what they left in the fleet."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from codefleet.domain.model import Run, Runner
 from codefleet.fleet import Fleet
 from codefleet.runner.process import Process
+
+LONG = timedelta(days=1)
+"""How long a machine that vanished is shown as offline, for people to see that it is missing."""
 
 
 async def here(fleet: Fleet) -> Sequence[Runner]:
     """The runners of this machine whose process is gone."""
     known = [runner for runner in await fleet.store.runners() if runner.host == fleet.host]
     return [it for it in known if not Process(it.pid, int(it.pid_started)).is_alive]
+
+
+async def long_gone(fleet: Fleet) -> Sequence[Runner]:
+    """The runners of other machines that have been silent for so long that nobody expects them."""
+    oldest = await fleet.store.now() - LONG
+    known = [runner for runner in await fleet.store.runners() if runner.host != fleet.host]
+    return [runner for runner in known if runner.seen_at < oldest]
 
 
 async def everywhere(fleet: Fleet) -> set[str]:

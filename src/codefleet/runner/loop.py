@@ -246,6 +246,8 @@ class Loop:
                 continue  # another runner was faster
         for runner in await departed.here(self.fleet):
             await self.fleet.store.forget_runner(runner.id)
+        for runner in await departed.long_gone(self.fleet):
+            await self.fleet.strike_off(runner)
 
     async def _take_over(self, run: Run) -> None:
         assert self.me
