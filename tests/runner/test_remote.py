@@ -1,5 +1,6 @@
 """Two machines and their remote: what one sends the other has, and no race is lost."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -301,3 +302,28 @@ async def test_a_copy_that_cannot_be_made_says_so(site: Site) -> None:
     with pytest.raises(Unreachable, match="cannot copy shop from"):
         await make_mirror(repo)
     assert not Path(repo.path).exists()
+
+
+async def test_a_copy_that_cannot_be_made_is_tried_again_later_and_told_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site.folder / "eve").write_text("a file where the folder should be")
+    repo = site.clone("ada").noun.evolve(path=str(site.folder / "eve" / "shop.git"))
+    roads, tried = Roads(), asyncio.Event()
+
+    async def news() -> list[str]:
+        tried.clear()
+        roads.make_mirrors([repo], tried.set)
+        async with asyncio.timeout(30):
+            await tried.wait()
+        return [*roads.news()]
+
+    (told,) = await news()
+    assert told.startswith(f"cannot copy shop to {repo.path}: ")
+    assert roads.is_closed("shop")
+    monkeypatch.setattr("codefleet.runner.repos.roads.CLOSED_S", 0.0)
+    roads = Roads()
+    assert [len(await news()) for _ in range(3)] == [1, 0, 0]
+    (site.folder / "eve").unlink()
+    assert await news() == []
+    assert Path(repo.path).is_dir()

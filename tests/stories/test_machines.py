@@ -212,6 +212,29 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
     assert (done.attempts, done.runs) == (0, 1)
 
 
+async def test_a_machine_that_cannot_copy_a_repo_tells_all_and_goes_on_when_it_can(
+    pair: Pair,
+) -> None:
+    await share(desk(pair.ada), "shop")
+    task = await add(pair.ada, "Paint", "write a.txt one")
+    gone = pair.remote.path.with_name("gone.git")
+    pair.remote.path.rename(gone)
+    crew, loop = Crew(pair.bob), Loop(desk(pair.bob), agents=1)
+
+    async def told() -> bool:
+        events = await pair.ada.store.events(kinds=["repo.away"])
+        return any("bob: cannot copy shop from" in event.text for event in events)
+
+    async def told_and_done() -> bool:
+        await crew.wait_for(told)
+        gone.rename(pair.remote.path)
+        await crew.wait_for(_completed(pair.bob, task))
+        return True
+
+    await crew.until(loop, told_and_done)
+    assert len(await pair.ada.store.events(kinds=["repo.away"])) == 1
+
+
 async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> None:
     task = await add(pair.ada, "Paint", "wait 60")
     seat = Seat("agent-1", RunnerId("r-1"), "ada", "scripted")

@@ -89,6 +89,11 @@ class Repos(Core):
         await self.store.write(Write(repos=[shared], events=[told]))
         return shared
 
+    async def miss(self, why: str) -> None:
+        """Tell all that this machine cannot come by a repo, and takes none of its tasks."""
+        told = event("repo.away", await self.store.now(), f"{self.host}: {why}")
+        await self.store.write(Write(events=[told]))
+
     async def _found_here(self, repo: Repo, path: str) -> Repo:
         """This machine has its own clone of the repo from now on."""
         if self.is_elsewhere(repo):

@@ -166,6 +166,8 @@ class Loop:
         """
         repos = await self.fleet.repos()
         self.desk.roads.make_mirrors(repos, self._waiting.wake)
+        for trouble in self.desk.roads.news():
+            await self.fleet.miss(trouble)
         closed = {*await self.fleet.spent_up(), *await self.desk.out_of_reach()}
         if not closed:
             return ()

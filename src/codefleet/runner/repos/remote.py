@@ -19,6 +19,7 @@ from codefleet.runner.repos.salvage import archive, commit_at, git_dir, is_ances
 
 TRIES = 5
 LONGEST_S = 300.0
+LONGEST_COPY_S = 86_400.0
 SLOW = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "30"}
 FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", "origin")
 PUSH = ("push", "--porcelain", "--no-verify")
@@ -126,24 +127,35 @@ async def make_mirror(repo: Repo) -> None:
     folder = Path(repo.path)
     if folder.is_dir() or not repo.remote:
         return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}.new")
-    async with held(folder.with_name(f".{folder.name}.lock")):
-        if folder.is_dir():
-            return
-        git = Git(folder.parent)
-        await git("init", "--quiet", "--bare", f"--initial-branch={repo.trunk}", str(draft))
-        await Git(draft)("config", "remote.origin.url", repo.remote)
-        tracked = "+refs/heads/*:refs/remotes/origin/*"
-        await Git(draft)("config", "remote.origin.fetch", tracked)
-        done = await Git(draft).run("fetch", "--quiet", "origin", env=SLOW)
-        if done.code:
-            raise Unreachable(
-                f"cannot copy {repo.name} from {repo.remote}: {_last(done.err)}",
-                hint=f"try it by hand: git ls-remote {repo.remote}",
-            )
-        await _show_settings(Git(draft), repo.trunk)
-        draft.rename(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        async with held(folder.with_name(f".{folder.name}.lock")):
+            if not folder.is_dir():
+                draft = await _copied(repo, folder.with_name(f".{folder.name}.new"))
+                draft.rename(folder)
+    except OSError as wrong:
+        raise Workspace(
+            f"cannot copy {repo.name} to {folder}: {wrong.strerror}",
+            hint="may you write there, and is there room?",
+        ) from wrong
+
+
+async def _copied(repo: Repo, draft: Path) -> Path:
+    """A copy that is made anew, or finished where it was begun."""
+    await Git(draft.parent)(
+        "init", "--quiet", "--bare", f"--initial-branch={repo.trunk}", str(draft)
+    )
+    git = Git(draft)
+    await git("config", "remote.origin.url", str(repo.remote))
+    await git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+    done = await git.run("fetch", "--quiet", "origin", env=SLOW, within_s=LONGEST_COPY_S)
+    if done.code:
+        raise Unreachable(
+            f"cannot copy {repo.name} from {repo.remote}: {_last(done.err)}",
+            hint=f"try it by hand: git ls-remote {repo.remote}",
+        )
+    await _show_settings(git, repo.trunk)
+    return draft
 
 
 async def _show_settings(git: Git, trunk: str) -> None:

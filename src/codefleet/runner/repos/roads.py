@@ -19,6 +19,8 @@ class Roads:
     def __init__(self) -> None:
         self._closed: dict[str, float] = {}
         self._making: dict[str, asyncio.Task[None]] = {}
+        self._known: dict[str, str] = {}
+        self._news: list[str] = []
 
     def is_closed(self, repo: str) -> bool:
         return self._closed.get(repo, 0.0) > time.monotonic()
@@ -29,9 +31,14 @@ class Roads:
         try:
             yield
         except Unreachable:
-            self._closed[repo] = time.monotonic() + CLOSED_S
+            self._close(repo)
             raise
         self._closed.pop(repo, None)
+
+    def news(self) -> Sequence[str]:
+        """Why repos could not be copied; the same trouble is told once, until it is over."""
+        news, self._news = self._news, []
+        return news
 
     def make_mirrors(self, repos: Sequence[Repo], when_done: Callable[[], None]) -> None:
         """Begin to copy the shared repos that this machine does not have."""
@@ -50,9 +57,16 @@ class Roads:
 
     async def _make(self, repo: Repo) -> None:
         try:
-            with self.watched(repo.name):
-                await make_mirror(repo)
-        except FleetError:
-            return  # tried again when the road is open again
+            await make_mirror(repo)
+        except FleetError as trouble:  # whatever it is, it is tried again after a while
+            self._close(repo.name)
+            if self._known.get(repo.name) != trouble.problem:
+                self._known[repo.name] = trouble.problem
+                self._news.append(trouble.problem)
+        else:
+            self._known.pop(repo.name, None)
         finally:
             del self._making[repo.name]
+
+    def _close(self, repo: str) -> None:
+        self._closed[repo] = time.monotonic() + CLOSED_S
