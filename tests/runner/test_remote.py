@@ -313,7 +313,7 @@ async def test_a_copy_that_cannot_be_made_is_tried_again_later_and_told_once(
 
     async def news() -> list[str]:
         tried.clear()
-        roads.make_mirrors([repo], tried.set)
+        roads.copy(repo, tried.set)
         async with asyncio.timeout(30):
             await tried.wait()
         return [*roads.news()]

@@ -235,6 +235,26 @@ async def test_a_machine_that_cannot_copy_a_repo_tells_all_and_goes_on_when_it_c
     assert len(await pair.ada.store.events(kinds=["repo.away"])) == 1
 
 
+async def test_a_clone_that_is_gone_is_missed_and_not_replaced(pair: Pair) -> None:
+    await share(desk(pair.ada), "shop")
+    task = await add(pair.ada, "Paint", "write a.txt one")
+    away = pair.clone.path.with_name("away")
+    pair.clone.path.rename(away)
+    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+
+    async def told() -> bool:
+        events = await pair.ada.store.events(kinds=["repo.away"])
+        return [event.text for event in events] == [f"ada: shop is no longer at {pair.clone.path}"]
+
+    async def told_and_done() -> bool:
+        await crew.wait_for(told)
+        away.rename(pair.clone.path)
+        await crew.wait_for(_completed(pair.ada, task))
+        return True
+
+    await crew.until(loop, told_and_done)
+
+
 async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> None:
     task = await add(pair.ada, "Paint", "wait 60")
     seat = Seat("agent-1", RunnerId("r-1"), "ada", "scripted")

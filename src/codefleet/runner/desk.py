@@ -1,7 +1,7 @@
 """What all parts of a runner share: the fleet, the places in its home, the settings per repo."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from codefleet.config import FILE, Config, load
@@ -42,6 +42,19 @@ class Desk:
     async def out_of_reach(self) -> set[str]:
         """The repos that this machine cannot work on now, though another may."""
         return {repo.name for repo in await self.fleet.repos() if not self._reaches(repo)}
+
+    def open_roads(self, repos: Sequence[Repo], when_done: Callable[[], None]) -> None:
+        """Begin to copy the shared repos that this machine has no clone of.
+
+        A clone that is gone is not replaced: its user may bring it back, with work that is in it.
+        """
+        for repo in (each for each in repos if each.shared):
+            if Path(repo.path).is_dir():
+                self.roads.note(repo.name, "")
+            elif Path(repo.path) == self.fleet.mirror(repo.name):
+                self.roads.copy(repo, when_done)
+            else:
+                self.roads.note(repo.name, f"{repo.name} is no longer at {repo.path}")
 
     def remote(self, repo: Repo) -> Remote | None:
         """The remote through which work on this repo travels, if it is shared."""

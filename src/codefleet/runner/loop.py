@@ -165,7 +165,7 @@ class Loop:
         Empty means all, None means none.
         """
         repos = await self.fleet.repos()
-        self.desk.roads.make_mirrors(repos, self._waiting.wake)
+        self.desk.open_roads(repos, self._waiting.wake)
         for trouble in self.desk.roads.news():
             await self.fleet.miss(trouble)
         closed = {*await self.fleet.spent_up(), *await self.desk.out_of_reach()}

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from codefleet.domain.errors import FleetError, Unreachable
 from codefleet.domain.model import Repo
@@ -35,19 +34,23 @@ class Roads:
             raise
         self._closed.pop(repo, None)
 
+    def note(self, repo: str, trouble: str) -> None:
+        """Something keeps this machine from a repo; the same is told once, until it is over."""
+        if trouble and self._known.get(repo) != trouble:
+            self._news.append(trouble)
+        self._known[repo] = trouble
+
     def news(self) -> Sequence[str]:
-        """Why repos could not be copied; the same trouble is told once, until it is over."""
+        """What was noted since the last call."""
         news, self._news = self._news, []
         return news
 
-    def make_mirrors(self, repos: Sequence[Repo], when_done: Callable[[], None]) -> None:
-        """Begin to copy the shared repos that this machine does not have."""
-        for repo in repos:
-            missing = repo.shared and not Path(repo.path).is_dir()
-            if missing and repo.name not in self._making and not self.is_closed(repo.name):
-                making = asyncio.create_task(self._make(repo))
-                self._making[repo.name] = making
-                making.add_done_callback(lambda _: when_done())
+    def copy(self, repo: Repo, when_done: Callable[[], None]) -> None:
+        """Begin to copy a repo, unless that is under way or has just failed."""
+        if repo.name not in self._making and not self.is_closed(repo.name):
+            making = asyncio.create_task(self._make(repo))
+            self._making[repo.name] = making
+            making.add_done_callback(lambda _: when_done())
 
     async def leave(self) -> None:
         """Give up what is under way; the next runner goes on with it."""
@@ -60,11 +63,7 @@ class Roads:
             await make_mirror(repo)
         except FleetError as trouble:  # whatever it is, it is tried again after a while
             self._close(repo.name)
-            if self._known.get(repo.name) != trouble.problem:
-                self._known[repo.name] = trouble.problem
-                self._news.append(trouble.problem)
-        else:
-            self._known.pop(repo.name, None)
+            self.note(repo.name, trouble.problem)
         finally:
             del self._making[repo.name]
 
