@@ -19,7 +19,7 @@ from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
 from codefleet.runner.loop import Loop
-from codefleet.runner.repos.repository import register, share
+from codefleet.runner.repos.repository import moved, register, share
 from codefleet.runner.verdict import Cause
 from codefleet.runner.workplace import Workplace
 from codefleet.wiring import open_fleet
@@ -121,6 +121,26 @@ async def test_a_clone_of_what_another_machine_has_alone_is_refused(
     assert (repo.name, repo.path) == ("shop", str(tmp_path / "bob" / "work"))
     assert (await pair.bob.repo("shop")).path == repo.path
     assert (await pair.ada.repo("shop")).path == str(pair.clone.path)
+
+
+async def test_another_repository_is_not_taken_for_a_shared_one_that_was_moved(
+    pair: Pair, tmp_path: Path
+) -> None:
+    await share(desk(pair.ada), "shop")
+    pair.clone.path.rename(tmp_path / "ada" / "store")
+    stranger = make_repo(tmp_path / "ada" / "stranger")
+    with pytest.raises(Refused, match=r"travels through .*shop.git, and .*stranger has no remote"):
+        await moved(pair.ada, "shop", stranger.path)
+    assert (await moved(pair.ada, "shop", tmp_path / "ada" / "store")).name == "shop"
+
+
+async def test_what_another_machine_has_alone_was_not_moved_here(
+    pair: Pair, tmp_path: Path
+) -> None:
+    pair.clone.path.rename(tmp_path / "ada" / "elsewhere")
+    pair.remote.git("clone", "--quiet", str(pair.remote.path), str(tmp_path / "bob" / "work"))
+    with pytest.raises(Refused, match="shop is worked on by ada alone"):
+        await moved(pair.bob, "shop", tmp_path / "bob" / "work")
 
 
 async def test_commits_that_the_remote_does_not_have_must_be_pushed_before_sharing(

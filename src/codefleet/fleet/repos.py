@@ -30,6 +30,14 @@ class Repos(Core):
         many = self.config.store.startswith("postgres")
         return many and not repo.shared and bool(repo.paths) and self.host not in repo.paths
 
+    def refuse_elsewhere(self, repo: Repo) -> None:
+        """Refuse to have a repo here that another machine alone works on: there would be two."""
+        if self.is_elsewhere(repo):
+            raise Refused(
+                f"{repo.name} is worked on by {', '.join(sorted(repo.paths))} alone",
+                hint="say `fleet init --share` there first; then work travels through the remote",
+            )
+
     async def register(self, path: str, trunk: str, remote: str | None) -> Repo:
         """Make a repository known by the name of its folder; known ones are left as they are.
 
@@ -96,11 +104,7 @@ class Repos(Core):
 
     async def _found_here(self, repo: Repo, path: str) -> Repo:
         """This machine has its own clone of the repo from now on."""
-        if self.is_elsewhere(repo):
-            raise Refused(
-                f"{repo.name} is worked on by {', '.join(sorted(repo.paths))} alone",
-                hint="say `fleet init --share` there first; then work travels through the remote",
-            )
+        self.refuse_elsewhere(repo)
         paths = {**repo.paths, self.host: path}
         here = repo.evolve(path=path, paths=paths, version=repo.version + 1)
         told = event("repo.added", await self.store.now(), f"{repo.name} at {path} on {self.host}")

@@ -7,6 +7,7 @@ from codefleet.config import load
 from codefleet.domain.errors import Invalid, NotFound, Refused
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
+from codefleet.fleet.repos import same_remote
 from codefleet.runner.desk import Desk
 from codefleet.runner.places import Places
 from codefleet.runner.repos.git import Git
@@ -35,12 +36,19 @@ async def moved(fleet: Fleet, name: str, folder: Path) -> Repo:
     """The repo of this name, which stands here now; its folder was moved or cloned anew."""
     root = await find(folder)
     repo = await fleet.repo(name)
+    fleet.refuse_elsewhere(repo)
     other = next((each for each in await fleet.repos() if each.path == str(root)), None)
     if other:
         raise Refused(f"{root} is {other.name} already", hint="`fleet list` shows its tasks")
     if Path(repo.path).is_dir():
         raise Refused(
             f"{name} still stands at {repo.path}", hint="two clones are two repos: fleet init"
+        )
+    remote = await _remote(Git(root))
+    if repo.shared and not same_remote(repo.remote, remote):
+        raise Refused(
+            f"work on {name} travels through {repo.remote}, and {root} has {remote or 'no remote'}",
+            hint="go to a clone of the same remote",
         )
     return await _relocate(fleet, repo, root)
 
