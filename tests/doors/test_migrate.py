@@ -16,6 +16,7 @@ from codefleet.store.sqlite.store import SqliteStore
 from codefleet.wiring import SystemClock
 from tests import postgres
 from tests.doors.conftest import Cli
+from tests.gitrepo import SampleRepo
 from tests.store.conftest import needs_postgres, postgres_server
 
 pytestmark = needs_postgres
@@ -99,6 +100,34 @@ def test_doctor_names_the_store_and_its_server(
     monkeypatch.setenv("FLEET_STORE", database)
     assert fleet("init").code == 0
     assert "store PostgreSQL " in fleet("doctor").out
+
+
+def test_the_doctor_tells_which_repos_a_machine_can_work_on(
+    fleet: Cli, repo: SampleRepo, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = repo.path.with_name("shop.git")
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(bare))
+    repo.git("remote", "add", "origin", str(bare))
+    monkeypatch.setenv("FLEET_STORE", database)
+    assert fleet("init").code == 0
+
+    def says(host: str) -> str:
+        monkeypatch.setenv("FLEET_HOST", host)
+        return fleet("doctor").out
+
+    here = socket.gethostname()
+    assert f"ok    repo shop: worked on by {here} alone" in says("lab-3")
+    monkeypatch.setenv("FLEET_HOST", here)
+    assert fleet("init", "--share").code == 0
+    assert f"ok    repo shop: the next runner here copies it from {bare}" in says("lab-3")
+    assert f"ok    repo shop: {repo.path}, trunk main" in says(here)
+    bare.rename(bare.with_name("gone.git"))
+    for host in ("lab-3", here):
+        assert f"repo shop: its remote {bare} cannot be used: fatal: " in says(host)
+    bare.with_name("gone.git").rename(bare)
+    repo.path.rename(repo.path.with_name("moved"))
+    monkeypatch.chdir(bare.parent)
+    assert "`fleet init --moved shop`" in says(here)
 
 
 def test_a_password_is_never_shown(fleet: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

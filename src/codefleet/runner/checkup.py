@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from codefleet.runner.agents.probe import VERSION, NoAnswer, ask
 from codefleet.runner.agents.roll_call import roll_call, wanted
 from codefleet.runner.bounds import limits
 from codefleet.runner.finding import Finding
+from codefleet.runner.repos import remote
 from codefleet.runner.repos.git import Git
 from codefleet.wiring import open_fleet
 
@@ -43,6 +44,7 @@ class Stored(NamedTuple):
     """What the store knows that is worth a look, or why it does not open."""
 
     repos: Sequence[Repo] = ()
+    elsewhere: Collection[str] = ()
     tasks: Sequence[Task] = ()
     about: str = ""
     trouble: FleetError | None = None
@@ -150,7 +152,9 @@ async def _stored(home: Path) -> Stored:
     try:
         async with open_fleet(home) as fleet:
             tasks = await fleet.store.tasks(TaskQuery(states=UNFINISHED))
-            return Stored(await fleet.repos(), tasks, await fleet.store.about())
+            repos = await fleet.repos()
+            elsewhere = {repo.name for repo in repos if fleet.is_elsewhere(repo)}
+            return Stored(repos, elsewhere, tasks, await fleet.store.about())
     except FleetError as trouble:
         return Stored(trouble=trouble)
 
@@ -180,14 +184,22 @@ async def _repos(stored: Stored, home: Path) -> AsyncIterator[Finding]:
     if not stored.repos and not stored.trouble:
         yield Finding("no repo is known yet", "call `fleet init` inside one", must=False)
     for repo in stored.repos:
-        yield await _repo(repo, home)
+        if repo.name in stored.elsewhere:
+            yield Finding(f"repo {repo.name}: worked on by {', '.join(sorted(repo.paths))} alone")
+        elif repo.shared and (why := await _remote_trouble(repo)):
+            what = f"repo {repo.name}: its remote {repo.remote} cannot be used: {why}"
+            yield Finding(what, "let git fetch and push there without asking")
+        else:
+            yield await _repo(repo, home)
 
 
 async def _repo(repo: Repo, home: Path) -> Finding:
-    if repo.shared and not Path(repo.path).is_dir():
+    is_there = Path(repo.path).is_dir()
+    if repo.shared and not is_there and repo.path not in repo.paths.values():
         return Finding(f"repo {repo.name}: the next runner here copies it from {repo.remote}")
-    if not Path(repo.path).is_dir():
-        return Finding(f"repo {repo.name}: there is no {repo.path}", "was it moved?")
+    if not is_there:
+        mend = f"was it moved? go there and say `fleet init --moved {repo.name}`"
+        return Finding(f"repo {repo.name}: there is no {repo.path}", mend)
     try:
         repo = repo.evolve(trunk=_settings(repo, home).trunk or repo.trunk)
     except FleetError as wrong:
@@ -196,6 +208,12 @@ async def _repo(repo: Repo, home: Path) -> Finding:
     mend = f"there is no branch {repo.trunk}; make it, or name another: "
     mend += f"`fleet config set repos.{repo.name}.trunk BRANCH`"
     return Finding(what, "" if await _has_trunk(repo) else mend)
+
+
+async def _remote_trouble(repo: Repo) -> str:
+    with suppress(Workspace):  # without git nobody knows, and that git is missing is told already
+        return await remote.trouble(repo)
+    return ""
 
 
 async def _has_trunk(repo: Repo) -> bool:

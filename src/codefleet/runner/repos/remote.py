@@ -5,7 +5,7 @@ fleet are pushed with a lease on what was seen there; the trunk only ever moves 
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from codefleet.runner.repos.salvage import archive, commit_at, git_dir, is_ances
 TRIES = 5
 LONGEST_S = 300.0
 LONGEST_COPY_S = 86_400.0
+LONGEST_LOOK_S = 20.0
 SLOW = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "30"}
 FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", "origin")
 PUSH = ("push", "--porcelain", "--no-verify")
@@ -120,6 +121,16 @@ class Remote:
             f"the remote of {self.name} cannot be reached: git {verb} said: {_last(done.err)}",
             hint=f"try it by hand: git -C {self.git.folder} {verb} origin",
         )
+
+
+async def trouble(repo: Repo) -> str:
+    """Why this machine could not fetch from and push to a shared repo's remote; empty if it can."""
+    git = Git(Path(repo.path) if Path(repo.path).is_dir() else Path("/"))
+    words: Sequence[str] = ("ls-remote", "--heads", str(repo.remote))
+    if git.folder == Path(repo.path):
+        words = (*PUSH, "--dry-run", "origin", f"{repo.trunk_ref}:refs/heads/fleet/doctor")
+    done = await git.run(*words, env=SLOW, within_s=LONGEST_LOOK_S)
+    return _last(done.err) if done.code else ""
 
 
 async def make_mirror(repo: Repo) -> None:
