@@ -3,10 +3,12 @@
 import configparser
 import re
 import shlex
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from codefleet.config import KEYS
@@ -39,14 +41,32 @@ def test_the_commands_of_containers_are_understood() -> None:
             understand(command)
 
 
-def test_the_command_of_the_service_is_understood() -> None:
+def service() -> configparser.ConfigParser:
     unit = configparser.ConfigParser(interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]  # systemd minds the case
     unit.read(DEPLOY / "codefleet-runner.service")
+    return unit
+
+
+def test_the_command_of_the_service_is_understood() -> None:
+    unit = service()
     program, _, words = unit["Service"]["ExecStart"].partition(" ")
     assert Path(program).name == "fleet"
     understand(f"fleet {words}")
     assert set(unit.sections()) == {"Unit", "Service", "Install"}
+
+
+def test_a_service_that_was_stopped_has_not_failed() -> None:
+    assert service()["Service"]["SuccessExitStatus"] == str(128 + signal.SIGTERM)
+
+
+@pytest.mark.parametrize("file", ["compose.yaml", "kubernetes.yaml"])
+def test_containers_know_the_key_of_the_git_server(file: str) -> None:
+    """Nobody is there to be asked whether it is the right one."""
+    text = (DEPLOY / file).read_text(encoding="utf-8")
+    (known,) = re.findall(r"UserKnownHostsFile=(\S+)", text)
+    mounts = ("/run/secrets/", "/etc/fleet-git/")
+    assert known.startswith(mounts)
 
 
 def test_every_variable_of_the_fleet_is_a_setting() -> None:
@@ -57,9 +77,7 @@ def test_every_variable_of_the_fleet_is_a_setting() -> None:
 
 def test_a_volume_or_secret_that_is_mounted_is_there() -> None:
     compose = loaded(DEPLOY / "compose.yaml")
-    assert {secret["source"] for secret in compose["services"]["runner"]["secrets"]} == set(
-        compose["secrets"]
-    )
+    assert set(compose["services"]["runner"]["secrets"]) == set(compose["secrets"])
     pod = loaded(DEPLOY / "kubernetes.yaml")["spec"]
     mounted = {mount["name"] for mounts in values(pod, "volumeMounts") for mount in mounts}
     claims = {claim["metadata"]["name"] for claim in pod["volumeClaimTemplates"]}
