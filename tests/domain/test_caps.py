@@ -2,7 +2,7 @@
 
 import pytest
 
-from codefleet.domain.caps import AtWork, Caps, Room
+from codefleet.domain.caps import AtWork, Caps, Room, reached
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import RunnerId
 from tests.domain.samples import a_task
@@ -31,6 +31,34 @@ def test_what_is_full_is_named() -> None:
     caps = Caps(repos=(("shop", 2), ("other", 1)), coders=(("claude", 2), ("codex", 1)))
     room = Room(caps, AT_WORK, HERE)
     assert (room.full_repos, room.full_coders) == (["shop"], ["codex"])
+
+
+@pytest.mark.parametrize(
+    ("caps", "words"),
+    [
+        (Caps(), ""),
+        (Caps(fleet=3, machine=2, repos=(("shop", 3),), coders=(("claude", 2),)), ""),
+        (Caps(fleet=2), "2 agents work in the fleet, as many as most_agents allows"),
+        (
+            Caps(machine=1),
+            "1 agent works on each machine, as many as most_agents_per_machine allows",
+        ),
+        (Caps(repos=(("shop", 2),)), "2 agents work in shop, as many as its most_agents allows"),
+        (
+            Caps(coders=(("claude", 1),)),
+            "1 agent works as claude, as many as its most_agents allows",
+        ),
+        (Caps(repos=(("other", 1),), coders=(("codex", 1),)), ""),
+    ],
+)
+def test_the_cap_that_a_task_waits_for_is_told(caps: Caps, words: str) -> None:
+    hosts = ("here", "there")
+    assert reached(caps, AT_WORK, hosts, repo="shop", coder="claude") == words
+
+
+def test_a_machine_with_a_place_left_may_start_a_task() -> None:
+    hosts = ("here", "there", "elsewhere")
+    assert reached(Caps(machine=1), AT_WORK, hosts, repo="shop", coder="claude") == ""
 
 
 def test_whoever_starts_takes_a_place() -> None:

@@ -103,6 +103,9 @@ async def test_another_machine_goes_on_from_what_was_sent_and_not_in_the_session
 
 async def test_a_repo_that_is_not_shared_is_left_to_its_machine(pair: Pair) -> None:
     task = await add(pair.ada, "Alone", "write a.txt one")
+    await pair.bob.join(host="bob", pid=1, pid_started=1.0, seats=1, coder=None)
+    (hold,) = (await pair.bob.why([task])).values()
+    assert hold.text == "shop is on ada alone, without a runner"
     await work(pair.bob)
     assert (await pair.bob.get(task.id)).runs == 0
     await work(pair.ada)

@@ -9,8 +9,9 @@ import pytest
 
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Runner, RunnerId, Task
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import Hold, Want, Why
 from codefleet.fleet import Fleet
+from codefleet.ports import TaskQuery
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
 from tests.stories.conftest import FLAGS, Crew
@@ -69,6 +70,18 @@ async def test_a_cap_in_the_settings_bounds_what_is_claimed(
     seats = [Seat(f"agent-{n}", RunnerId("r-1"), fleet.host, "scripted") for n in range(3)]
     assert len(await fleet.claim(seats, Want())) == 2
     assert not await fleet.claim(seats, Want())
+
+
+async def test_a_task_that_waits_for_a_cap_says_so(fleet: Fleet, home: Path, add: Add) -> None:
+    (home / "fleet.toml").write_text("[repos.shop]\nmost_agents = 1\n")
+    await Desk(fleet, FLAGS).refresh()
+    for name in "ab":
+        await add(name, "wait 60")
+    waits = await fleet.list(TaskQuery(ready=True))
+    assert {hold.why for hold in (await fleet.why(waits)).values()} == {Why.SEAT}
+    await fleet.claim([Seat("agent-1", RunnerId("r-1"), fleet.host, "scripted")], Want())
+    (hold,) = (await fleet.why(await fleet.list(TaskQuery(ready=True)))).values()
+    assert hold == Hold(Why.MACHINE, "1 agent works in shop, as many as its most_agents allows")
 
 
 async def test_no_more_agents_of_a_coder_work_at_once_than_its_cap(

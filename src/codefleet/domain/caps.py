@@ -3,7 +3,8 @@
 A store judges them inside the claim, so that they hold however many claim at the same moment.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from codefleet.domain.lifecycle import Seat
@@ -28,6 +29,31 @@ class AtWork(NamedTuple):
     repo: str
     host: str
     coder: str
+
+
+def reached(
+    caps: Caps, at_work: Sequence[AtWork], hosts: Collection[str], *, repo: str, coder: str
+) -> str:
+    """Which cap keeps a task of this repo and coder from being started, in words; empty if none.
+
+    `hosts` are the machines that could start it.
+    """
+    numbers = Counter(run.host for run in at_work)
+    machine = caps.machine
+    if caps.fleet is not None and len(at_work) >= caps.fleet:
+        return _words(caps.fleet, "in the fleet", "most_agents")
+    if machine is not None and hosts and all(numbers[host] >= machine for host in hosts):
+        return _words(machine, "on each machine", "most_agents_per_machine")
+    if _left(caps.repos, [run.repo for run in at_work]).get(repo, 1) <= 0:
+        return _words(dict(caps.repos)[repo], f"in {repo}", "its most_agents")
+    if _left(caps.coders, [run.coder for run in at_work]).get(coder, 1) <= 0:
+        return _words(dict(caps.coders)[coder], f"as {coder}", "its most_agents")
+    return ""
+
+
+def _words(cap: int, where: str, setting: str) -> str:
+    agents = "agent works" if cap == 1 else "agents work"
+    return f"{cap} {agents} {where}, as many as {setting} allows"
 
 
 class Room:

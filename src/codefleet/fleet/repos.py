@@ -25,10 +25,19 @@ class Repos(Core):
             raise NotFound(f"no repository {name}", hint="run `fleet init` inside it")
         return found
 
+    @property
+    def has_many_machines(self) -> bool:
+        """May other machines use the same store? One in a file is this machine's alone."""
+        return self.config.store.startswith("postgres")
+
     def is_elsewhere(self, repo: Repo) -> bool:
-        """Does another machine alone work on it? A store in a file is this machine's alone."""
-        many = self.config.store.startswith("postgres")
-        return many and not repo.shared and bool(repo.paths) and self.host not in repo.paths
+        """Does another machine alone work on it?"""
+        return (
+            self.has_many_machines
+            and not repo.shared
+            and bool(repo.paths)
+            and self.host not in repo.paths
+        )
 
     def refuse_elsewhere(self, repo: Repo) -> None:
         """Refuse to have a repo here that another machine alone works on: there would be two."""

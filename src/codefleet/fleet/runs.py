@@ -1,12 +1,11 @@
 """Runs: claim, note, ask, submit, fail, release, land. Each write carries the run's fence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from codefleet.config import Config
 from codefleet.domain import lifecycle
-from codefleet.domain.caps import NO_CAPS, Caps
 from codefleet.domain.errors import Invalid, LostRun, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Claim, Seat, Verb, move
@@ -15,6 +14,7 @@ from codefleet.domain.scheduling import Want
 from codefleet.domain.secrets import redact
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet.asking import Asking
+from codefleet.fleet.capacity import caps_of
 from codefleet.ports import Asks, TaskQuery, Write
 
 LONGEST_REPORT = 2000
@@ -23,7 +23,7 @@ LONGEST_REPORT = 2000
 class Runs(Asking):
     async def claim(self, seats: Sequence[Seat], want: Want) -> Sequence[Claim]:
         """Give the most urgent tasks that may start to these seats, as far as the caps allow."""
-        capped = want._replace(caps=_caps(self.config))
+        capped = want._replace(caps=caps_of(self.config))
         return await self.store.claim(seats, capped, lease=self.lease)
 
     async def adopt(self, run: Run, runner: RunnerId) -> Run:
@@ -224,20 +224,6 @@ class Runs(Asking):
     def _moved(self, task: Task, run: Run, verb: Verb, now: datetime, **changes: Any) -> Task:
         _holds(run, task)
         return move(task, verb, fence=task.fence + 1, updated_at=now, **changes)
-
-
-def _caps(config: Config) -> Caps | None:
-    caps = Caps(
-        fleet=config.most_agents,
-        machine=config.most_agents_per_machine,
-        repos=_most_of_each(config.repos),
-        coders=_most_of_each(config.coders),
-    )
-    return caps if caps != NO_CAPS else None
-
-
-def _most_of_each(tables: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, int], ...]:
-    return tuple((name, its["most_agents"]) for name, its in tables.items() if "most_agents" in its)
 
 
 def _holds(run: Run, task: Task) -> None:

@@ -16,7 +16,7 @@ from codefleet.domain.noun import each_once
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.words import Landing, State
 from codefleet.fleet.accounts import Accounts
-from codefleet.fleet.agents import Agents
+from codefleet.fleet.capacity import Capacity
 from codefleet.fleet.costs import Costs
 from codefleet.ports import TaskQuery, Write
 
@@ -26,7 +26,7 @@ ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Brief.__struct_fields__) - {"repo", "stage"}
 
 
-class Tasks(Agents, Accounts, Costs):
+class Tasks(Capacity, Accounts, Costs):
     async def add(self, drafts: Sequence[Draft], *, by: Run | None = None) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call.
 
@@ -147,12 +147,9 @@ class Tasks(Agents, Accounts, Costs):
         agents = await self.agents() if any(task.assignee for task in pending) else ()
         spent_up = await self.spent_up()
         resting = await self.resting(pending)
-        full = await self.out_of_room()
-        free = (
-            Hold(scheduling.Why.MACHINE, full)
-            if full
-            else Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
-        )
+        no_room = await self.no_room(pending, [it for it in busy if it.state is State.RUNNING])
+        free = Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
+        full = {name: Hold(scheduling.Why.MACHINE, text) for name, text in no_room.items()}
         return {
             task.id: scheduling.hold(
                 task,
@@ -164,7 +161,7 @@ class Tasks(Agents, Accounts, Costs):
                 agents=agents,
                 spent_up=spent_up.get(task.repo, ""),
             )
-            or free
+            or full.get(task.id, free)
             for task in pending
         }
 

@@ -1,0 +1,69 @@
+"""What no machine of a fleet has room for: caps that are reached, repos that are elsewhere."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from codefleet.config import Config
+from codefleet.domain.caps import NO_CAPS, AtWork, Caps, reached
+from codefleet.domain.model import Task, TaskId
+from codefleet.fleet.agents import Agents
+from codefleet.fleet.repos import Repos
+
+
+class Capacity(Agents, Repos):
+    async def no_room(self, tasks: Sequence[Task], running: Sequence[Task]) -> Mapping[TaskId, str]:
+        """Why no machine can start some of these tasks now, in words.
+
+        Caps are those of this machine: all should have the same.
+        """
+        hosts = {runner.host for runner in await self.runners()}
+        full = await self.out_of_room()
+        away = await self._away(hosts)
+        caps = caps_of(self.config)
+        at_work = await self._at_work(running) if caps else ()
+        found = {
+            task.id: full
+            or away.get(task.repo)
+            or reached(
+                caps or NO_CAPS,
+                at_work,
+                hosts,
+                repo=task.repo,
+                coder=task.coder or self.config.coder,
+            )
+            for task in tasks
+        }
+        return {task: why for task, why in found.items() if why}
+
+    async def _away(self, hosts: Collection[str]) -> Mapping[str, str]:
+        """The repos that are on machines of which none has a runner, while others have."""
+        if not hosts or not self.has_many_machines:
+            return {}
+        return {
+            repo.name: f"{repo.name} is on {', '.join(sorted(repo.paths))} alone, without a runner"
+            for repo in await self.store.repos()
+            if not repo.shared and repo.paths and not {*repo.paths} & {*hosts}
+        }
+
+    async def _at_work(self, running: Sequence[Task]) -> Sequence[AtWork]:
+        repos = {task.id: task.repo for task in running}
+        now = await self.store.now()
+        live = await self.store.runs(tasks=[*repos], live=True) if repos else ()
+        return [
+            AtWork(repos[run.task], run.host, run.coder) for run in live if run.lease_until > now
+        ]
+
+
+def caps_of(config: Config) -> Caps | None:
+    """The caps in the settings, if there are any."""
+    caps = Caps(
+        fleet=config.most_agents,
+        machine=config.most_agents_per_machine,
+        repos=_most_of_each(config.repos),
+        coders=_most_of_each(config.coders),
+    )
+    return caps if caps != NO_CAPS else None
+
+
+def _most_of_each(tables: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, its["most_agents"]) for name, its in tables.items() if "most_agents" in its)
