@@ -155,6 +155,25 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
     assert without_password(address) == shown
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann:hush@a..b/fleet",
+        f"postgresql://ann:hush@{'a' * 64}.org/fleet",
+        "mysql://x",
+    ],
+)
+@pytest.mark.parametrize("setting", ["store", "store_direct"])
+def test_an_address_that_leads_nowhere_is_refused_by_its_setting(
+    fleet: Cli, database: str, setting: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEET_STORE", database)
+    monkeypatch.setenv(f"FLEET_{setting.upper()}", address)
+    result = fleet("status")
+    assert (result.code, "hush" in result.err) == (2, False)
+    assert result.err.startswith(f"error: {setting}: this is not an address of a ")
+
+
 def test_an_address_of_no_store_is_refused(fleet: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLEET_STORE", "mysql://ann:hush@db/fleet")
     result = fleet("status")

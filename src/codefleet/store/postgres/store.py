@@ -19,6 +19,7 @@ from codefleet.store.postgres.commits import Commits, What
 from codefleet.store.postgres.connections import Connections
 from codefleet.store.postgres.steps import Answer
 from codefleet.store.postgres.transaction import Transaction
+from codefleet.store.postgres.trouble import place_of
 from codefleet.store.reading import Readings
 
 
@@ -40,6 +41,8 @@ class PostgresStore(Readings):
     ) -> None:
         self._clock = clock
         self._create = create
+        if direct:
+            place_of(direct, setting="store_direct")
         self._connections = Connections(address)
         self._bell = Bell(Connections(direct) if direct else self._connections)
         self._commits = Commits(self._connections, self._bell.ring, is_quick=durability == "normal")

@@ -78,13 +78,16 @@ _WRONG = "ZF001"
 _CONTESTED = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 
 
-def place_of(address: str) -> str:
+def place_of(address: str, *, setting: str = "store") -> str:
     """The address as it may be shown: without the password, wherever it stood."""
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(address).items() if value}
-    except Error:  # its text repeats the address
+        for host in parts.get("host", "").split(","):
+            if not host.startswith(("/", "@")):  # the folder or the name of a socket
+                host.encode("idna")
+    except (Error, UnicodeError):  # their texts repeat the address
         raise BadConfig(
-            "store: this is not an address of a PostgreSQL database",
+            f"{setting}: this is not an address of a PostgreSQL database",
             hint="say postgresql://USER:PASSWORD@HOST/DATABASE",
         ) from None
     user = f"{parts['user']}@" if "user" in parts else ""
