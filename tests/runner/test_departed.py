@@ -8,14 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Runner
+from codefleet.domain.errors import Refused
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Draft, Runner
+from codefleet.domain.scheduling import Want
 from codefleet.fleet import Fleet
 from codefleet.ports import Write
 from codefleet.runner import departed
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
+from codefleet.runner.places import Places
 from codefleet.runner.process import Process
+from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
+from tests.gitrepo import make_repo
 
 
 @pytest.fixture
@@ -84,3 +90,67 @@ async def test_a_lane_is_free_at_once_when_its_holder_is_gone_or_forgotten(fleet
     assert await departed.lane_holders(fleet) == {here.id, forgotten.id}
     assert await fleet.take_lane("a", there.id, dead=await departed.lane_holders(fleet))
     assert await fleet.take_lane("b", here.id, dead=await departed.lane_holders(fleet)) is None
+
+
+async def foreign(fleet: Fleet, **fields: object) -> Runner:
+    """A runner with the name of this machine, from another boot, container or machine."""
+    one = await join(fleet, host=fleet.host)
+    there = one.evolve(machine="elsewhere", version=one.version + 1, **fields)
+    await fleet.store.write(Write(runners=[there]))
+    return there
+
+
+async def test_a_runner_whose_pid_means_nothing_here_is_judged_by_its_heartbeat(
+    fleet: Fleet,
+) -> None:
+    beats, silent = await foreign(fleet), await foreign(fleet)
+    await silence(fleet, silent)
+    assert [runner.id for runner in await departed.here(fleet)] == [silent.id]
+    assert beats.id not in await departed.everywhere(fleet)
+
+
+async def test_a_run_of_a_namesake_is_not_adopted_but_one_from_before_a_restart_is(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    await register(fleet, repo.path)
+    await fleet.add([Draft(title=name, repo="shop") for name in ("Ours", "Theirs")])
+    gone = await foreign(fleet)
+    seats = [Seat(f"agent-{n}", gone.id, fleet.host, "scripted") for n in (1, 2)]
+    ours, theirs = await fleet.claim(seats, Want())
+    Places(fleet.home).run(ours.run).mkdir(parents=True)
+    assert await departed.orphans(fleet) == []
+    await silence(fleet, gone)
+    assert [run.id for run in await departed.orphans(fleet)] == [ours.run.id]
+    await fleet.store.forget_runner(gone.id)
+    assert [run.id for run in await departed.orphans(fleet)] == [ours.run.id]
+    assert theirs.run.outcome is None
+
+
+async def test_a_machine_does_not_run_under_the_name_of_another(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codefleet.runner.departed.LOOK_S", 0.01)
+    other = await foreign(fleet)
+
+    async def beat() -> None:
+        alive = other
+        while True:
+            alive = await fleet.beat(alive)
+            await asyncio.sleep(0.01)
+
+    beating = asyncio.create_task(beat())
+    with pytest.raises(Refused, match="another machine of this fleet is called"):
+        await Loop(Desk(fleet), agents=1, until_idle=True).run()
+    beating.cancel()
+    await asyncio.gather(beating, return_exceptions=True)
+
+
+async def test_a_machine_that_was_started_anew_runs_once_its_old_self_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codefleet.runner.departed.LOOK_S", 0.01)
+    async with open_fleet(tmp_path / "home", create=True, flags={"lease_s": 2.0}) as fleet:
+        await foreign(fleet)
+        await Loop(Desk(fleet, {"lease_s": 2.0}), agents=1, until_idle=True).run()
+        assert [each.kind for each in await fleet.events()].count("runner.started") == 2

@@ -266,6 +266,7 @@ class Runner(Noun):
 
     id: RunnerId
     host: str
+    machine: str = ""
     pid: int
     pid_started: float
     seats: tuple[str, ...]

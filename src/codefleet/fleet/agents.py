@@ -26,6 +26,7 @@ class Agents(Core):
         self,
         *,
         host: str,
+        machine: str = "",
         pid: int,
         pid_started: float,
         seats: int,
@@ -40,6 +41,7 @@ class Agents(Core):
         runner = Runner(
             id=RunnerId(f"r-{secrets.token_hex(4)}"),
             host=host,
+            machine=machine,
             pid=pid,
             pid_started=pid_started,
             seats=(),

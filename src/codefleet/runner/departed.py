@@ -1,20 +1,37 @@
 """Who is no more: runners whose process ended, and what they left in the fleet."""
 
-from collections.abc import Sequence
-from datetime import timedelta
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
+from codefleet.domain.errors import Refused
 from codefleet.domain.model import Run, Runner
 from codefleet.fleet import Fleet
-from codefleet.runner.process import Process
+from codefleet.runner.places import Places
+from codefleet.runner.process import Process, machine
 
+LOOK_S = 0.5
 LONG = timedelta(days=1)
 """How long a machine that vanished is shown as offline, for people to see that it is missing."""
 
 
 async def here(fleet: Fleet) -> Sequence[Runner]:
-    """The runners of this machine whose process is gone."""
+    """The runners of this machine that are no more.
+
+    One from another boot or container, whose pid means nothing here, is judged by its heartbeat:
+    it may be of another machine of the same name.
+    """
+    oldest = await fleet.store.now() - fleet.lease
     known = [runner for runner in await fleet.store.runners() if runner.host == fleet.host]
-    return [it for it in known if not Process(it.pid, int(it.pid_started)).is_alive]
+    return [it for it in known if not (_is_alive(it) if _is_ours(it) else it.seen_at >= oldest)]
+
+
+def _is_ours(runner: Runner) -> bool:
+    return runner.machine in ("", machine())
+
+
+def _is_alive(runner: Runner) -> bool:
+    return Process(runner.pid, int(runner.pid_started)).is_alive
 
 
 async def long_gone(fleet: Fleet) -> Sequence[Runner]:
@@ -37,9 +54,40 @@ async def orphans(fleet: Fleet) -> Sequence[Run]:
     mine = [run for run in await fleet.store.runs(live=True) if run.host == fleet.host]
     if not mine:
         return ()
-    gone = {runner.id for runner in await here(fleet)}
+    gone = {runner.id: runner for runner in await here(fleet)}
     known = {runner.id for runner in await fleet.store.runners()}
-    return [run for run in mine if run.runner in gone or run.runner not in known]
+    ours = {name for name, runner in gone.items() if _is_ours(runner)}
+    runs = Places(fleet.home)
+    return [
+        run
+        for run in mine
+        if run.runner in ours
+        or ((run.runner in gone or run.runner not in known) and runs.run(run).is_dir())
+    ]
+
+
+async def refuse_namesake(fleet: Fleet) -> None:
+    """Refuse to run under the name of another machine: caps and paths go by names.
+
+    One that was seen of late may be this machine before it was started anew: then it is silent.
+    """
+    seen = await _namesakes(fleet)
+    until = asyncio.get_running_loop().time() + fleet.lease.total_seconds() / 2
+    while seen and asyncio.get_running_loop().time() < until:
+        await asyncio.sleep(LOOK_S)
+        still = await _namesakes(fleet)
+        if any(still.get(name, moment) != moment for name, moment in seen.items()):
+            raise Refused(
+                f"another machine of this fleet is called {fleet.host} too",
+                hint="give this one a name of its own: FLEET_HOST=NAME, or `host` in fleet.toml",
+            )
+        seen = {name: moment for name, moment in seen.items() if name in still}
+
+
+async def _namesakes(fleet: Fleet) -> Mapping[str, datetime]:
+    """The runners of this name that are not of this boot or container, and when they were seen."""
+    alive = [runner for runner in await fleet.runners() if runner.host == fleet.host]
+    return {runner.id: runner.seen_at for runner in alive if not _is_ours(runner)}
 
 
 async def lane_holders(fleet: Fleet) -> set[str]:

@@ -25,7 +25,7 @@ from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
 from codefleet.runner.landing import Landing
 from codefleet.runner.patrol import patrol
-from codefleet.runner.process import Process
+from codefleet.runner.process import Process, machine
 from codefleet.runner.verdict import Cause
 from codefleet.runner.waiting import Waiting, is_over
 
@@ -224,11 +224,13 @@ class Loop:
                 attempt.bring_mail()
 
     async def _join(self) -> Runner:
+        await departed.refuse_namesake(self.fleet)
         me = Process.find(os.getpid())
         assert me
         orphans = await departed.orphans(self.fleet)
         return await self.fleet.join(
             host=self.host,
+            machine=machine(),
             pid=me.pid,
             pid_started=me.started,
             seats=self.agents if self._least is None else self._least,

@@ -6,6 +6,7 @@ import select
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,16 @@ TAG = "FLEET_RUN"
 SWEEP_ROUNDS = 20
 SWEEP_WAIT_MS = 1000
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@cache
+def machine() -> str:
+    """Where a pid means something: one boot of a machine, or a container; empty if unknown."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return ""
 
 
 class Process(NamedTuple):
