@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.domain.errors import Workspace
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Runner, RunnerId, Task
 from codefleet.domain.scheduling import Hold, Want, Why
@@ -110,6 +111,20 @@ async def test_agents_are_told_by_machine_and_number_whoever_joined_first(fleet:
     for told in (await fleet.agents(), (await fleet.status()).agents):
         by_machine = [(agent.host, int(agent.name.removeprefix("agent-"))) for agent in told]
         assert by_machine == sorted(by_machine)
+
+
+async def test_a_run_that_cannot_even_be_given_up_is_told_in_the_log_of_crashes(
+    fleet: Fleet, home: Path
+) -> None:
+    async def broken() -> None:
+        raise Workspace("the folder is gone", hint="")
+
+    driving = asyncio.create_task(broken(), name="k3m9x2pa.1")
+    await asyncio.wait([driving])
+    Loop(Desk(fleet, FLAGS))._ended("agent-1", driving)
+    told = (home / "logs" / "crash.log").read_text()
+    assert "the run k3m9x2pa.1" in told
+    assert "the folder is gone" in told
 
 
 async def joined(fleet: Fleet, host: str, seats: int) -> Runner:

@@ -201,9 +201,11 @@ class Loop:
         driving = asyncio.create_task(attempt.drive(), name=run.id)
         self._attempts[run.agent] = attempt
         self._driving[run.agent] = driving
-        driving.add_done_callback(lambda _: self._ended(run.agent))
+        driving.add_done_callback(lambda done: self._ended(run.agent, done))
 
-    def _ended(self, agent: str) -> None:
+    def _ended(self, agent: str, driving: asyncio.Task[None]) -> None:
+        if not driving.cancelled() and (trouble := driving.exception()):  # its lease runs out
+            record(self.desk.places.crash_log(), f"the run {driving.get_name()}", trouble)
         self._attempts.pop(agent, None)
         self._driving.pop(agent, None)
         self._waiting.wake()
