@@ -100,6 +100,12 @@ def test_a_description_comes_from_standard_input(fleet: Cli) -> None:
     assert shown(fleet, task)["prompt"] == "many\nlines\n"
 
 
+def test_a_file_without_an_end_is_refused(fleet: Cli) -> None:
+    result = fleet("add", "--file", "/dev/zero")
+    assert result.code == 2
+    assert "error: /dev/zero is larger than 100,000,000 bytes" in result.err
+
+
 def test_json_prints_the_noun(fleet: Cli) -> None:
     task = json.loads(fleet("add", "Extract", "--json").out)
     assert (task["title"], task["state"]) == ("Extract", "pending")

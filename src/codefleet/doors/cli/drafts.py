@@ -16,13 +16,17 @@ from codefleet.doors.cli.moment import moment
 
 FIELDS = tuple(field for field in Draft.__struct_fields__ if field != "stage")
 NAMES = ("name", "title")
+MOST = 100_000_000
+"""So many bytes of tasks or stages nobody writes, and some files have no end."""
 LIST = 'a list of tasks, or {"tasks": [...]}'
 
 
-def read_text(source: str) -> str:
+def read_text(source: str, most: int | None = MOST) -> str:
     """The whole of a file, or of standard input when it is called `-`."""
     try:
-        raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        raw = _bytes(source, -1 if most is None else most + 1)
+        if most is not None and len(raw) > most:
+            raise Invalid(f"{source} is larger than {most:,} bytes", hint="is it the right file?")
         return raw.decode("utf-8-sig")
     except OSError as wrong:
         raise Invalid(
@@ -32,6 +36,13 @@ def read_text(source: str) -> str:
         raise Invalid(
             f"{source} is not UTF-8 text (byte {wrong.start})", hint="save it as UTF-8"
         ) from None
+
+
+def _bytes(source: str, many: int) -> bytes:
+    if source == "-":
+        return sys.stdin.buffer.read(many)
+    with Path(source).open("rb") as file:
+        return file.read(many)
 
 
 def read_drafts(source: str) -> list[Draft]:

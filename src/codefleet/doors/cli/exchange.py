@@ -58,5 +58,6 @@ def _whole(file: str) -> Iterator[IO[str]]:
 @click.argument("file", metavar="FILE|-")
 def import_(file: str) -> None:
     """Take in what `fleet export` wrote, all or none, into an empty fleet."""
-    lines = read_text(file).split("\n")  # a text may hold what Unicode calls an end of line too
+    text = read_text(file, most=None)
+    lines = text.split("\n")  # a text may hold what Unicode calls an end of line too
     say(f"{count(call(lambda fleet: fleet.load(lines), create=True), 'line')} read")
