@@ -47,6 +47,21 @@ async def test_seats_come_and_go_with_the_queue(fleet: Fleet, crew: Crew, add: A
     assert most == 2
 
 
+@pytest.mark.parametrize("least", [0, 1])
+async def test_the_agent_that_a_task_is_for_is_seated(
+    least: int, fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    loop = Loop(Desk(fleet, FLAGS), agents=3, least=least)
+    task = await add("mine", "write mine.txt x", assignee="agent-3")
+    await add("any", "write any.txt x")
+
+    async def all_done() -> bool:
+        return (await fleet.store.counts()).get("completed") == 2
+
+    await crew.until(loop, all_done)
+    assert [run.agent for run in await fleet.store.runs(tasks=[task.id])] == ["agent-3"]
+
+
 async def _is(fleet: Fleet, number: int) -> bool:
     runners = await fleet.store.runners()
     return len(runners) == 1 and await seats_of(fleet) == number

@@ -75,8 +75,11 @@ class Agents(Core):
             return alive
         raise Stale(f"the runner {runner.id} changes all the time", hint="does it run twice?")
 
-    async def reseat(self, runner: Runner, keep: Sequence[str], seats: int) -> Runner:
-        """Give a runner more seats or fewer, under names that no other living runner has.
+    async def reseat(
+        self, runner: Runner, keep: Sequence[str], seats: int, called: Sequence[str] = ()
+    ) -> Runner:
+        """Give a runner more seats or fewer, under names that no other living runner has; those
+        that are called for come first.
 
         Others may choose at the same moment. Whoever sees afterwards that another has one of its
         new names gives them up, and all who do so share the free names out. Who has not given way
@@ -86,7 +89,7 @@ class Agents(Core):
         for turn in range(TRIES):
             shares = turn % 2 == 1
             taken = [it for it in await self._others(runner) if not shares or it.id not in rivals]
-            free = _free_names(keep, taken)
+            free = _free_names(keep, taken, called)
             if shares:
                 free = islice(
                     free, sorted([runner.id, *rivals]).index(runner.id), None, len(rivals) + 1
@@ -183,9 +186,13 @@ class Agents(Core):
         return [it for it in await self.runners() if it.id != runner.id]
 
 
-def _free_names(keep: Sequence[str], others: Sequence[Runner]) -> Iterator[str]:
+def _free_names(
+    keep: Sequence[str], others: Sequence[Runner], called: Sequence[str]
+) -> Iterator[str]:
     taken = {*keep, *(name for runner in others for name in runner.seats)}
-    return (name for number in count(1) if (name := f"agent-{number}") not in taken)
+    yield from (name for name in called if name not in taken)
+    taken.update(called)
+    yield from (name for number in count(1) if (name := f"agent-{number}") not in taken)
 
 
 def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agent:

@@ -125,20 +125,32 @@ class Loop:
     async def _seat(self) -> None:
         """Have as many seats as there should be now; a seat that goes first finishes its run."""
         assert self.me
-        names = [*self._attempts, *(seat for seat in self.me.seats if seat not in self._attempts)]
-        wanted = await self._seats_wanted()
-        if len(self.me.seats) != max(wanted, len(self._attempts)):
+        busy = [*self._attempts]
+        idle = [seat for seat in self.me.seats if seat not in busy]
+        wanted, called = await self._seats_wanted()
+        if called or len(self.me.seats) != max(wanted, len(busy)):
+            keep = [*busy, *idle][: max(len(busy), wanted - len(called))]
             async with self._one_at_a_time:
-                self.me = await self.fleet.reseat(self.me, names[:wanted], wanted)
+                self.me = await self.fleet.reseat(self.me, keep, wanted, called)
 
-    async def _seats_wanted(self) -> int:
-        """All of them or, where the queue decides, one for each task at work or ready."""
+    async def _seats_wanted(self) -> tuple[int, Sequence[str]]:
+        """All of them or, where the queue decides, one for each task at work or ready; and the
+        names of agents that tasks are for."""
         if self._least is None:
-            return self.agents
-        ready = len(await self.fleet.list(TaskQuery(ready=True, limit=self.agents)))
+            return self.agents, ()
+        ready = await self.fleet.list(TaskQuery(ready=True, limit=self.agents))
         now = await self.fleet.store.now()
         lost = sum(run.lease_until <= now for run in await self.fleet.store.runs(live=True))
-        return max(self._least, min(self.agents, len(self._attempts) + ready + lost))
+        many = len(self._attempts) + len(ready) + lost
+        return max(self._least, min(self.agents, many)), await self._called(ready)
+
+    async def _called(self, ready: Sequence[Task]) -> Sequence[str]:
+        """The agents that tasks are for and nobody has seated, of those that we could have."""
+        ours = [f"agent-{number}" for number in range(1, self.agents + 1)]
+        called = {task.assignee for task in ready if task.assignee in ours}
+        if called:
+            called -= {it.name for it in await self.fleet.agents() if it.state != "offline"}
+        return [name for name in ours if name in called][: self.agents - len(self._attempts)]
 
     async def _fill(self) -> None:
         """Give every free seat the most urgent task that may start."""
