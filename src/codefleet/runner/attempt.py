@@ -1,5 +1,6 @@
 """One run, from its worktree to its verdict. Every step can be taken again after a crash."""
 
+import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -108,6 +109,8 @@ class Attempt:
 
     async def _drive(self) -> None:
         self.kept = await custody.adopt(self.folder)
+        if self.kept and not self.kept.keeper.is_alive:
+            await asyncio.to_thread(custody.sweep, self.run.id)  # checks that outlived their runner
         decision = None if self.kept else await staging.decided(self.fleet, self.task, self.run)
         if decision:
             await self._without_agent(decision)

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
-from uuid import uuid4
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Change, Check, Evidence
 from codefleet.domain.scope import matches
 from codefleet.domain.secrets import values_of
 from codefleet.runner.agents.redaction import redact_file
-from codefleet.runner.process import TAG, sweep
+from codefleet.runner.process import TAG, sweep, tag_of
 from codefleet.runner.repos.git import Git
 
 DIFF = ("diff-tree", "-r", "-z", "--find-renames", "--no-ext-diff", "--no-textconv")
@@ -57,10 +56,11 @@ async def check(
 ) -> Check:
     """Run a check command to its end, without a shell, and leave nothing of it running.
 
-    Whatever carries the same tag in its environment counts as part of the check.
+    Whatever carries the same tag in its environment counts as part of the check. Should the runner
+    be killed, the next one finds by that tag what is left of the check.
     """
     started = time.monotonic()
-    tagged = {TAG: f"check-{uuid4()}", **env}
+    tagged = {TAG: tag_of(folder), **env}
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.touch(mode=0o600)

@@ -6,7 +6,9 @@ from codefleet.config import Config
 from codefleet.domain.model import Evidence, Run, Task
 from codefleet.runner import custody, evidence
 from codefleet.runner.hold import Hold
+from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.salvage import salvage, take_home
+from codefleet.runner.repos.undo import undo
 from codefleet.runner.workplace import Workplace
 
 
@@ -21,9 +23,24 @@ class Inspection:
     def run(self) -> Run:
         return self.hold.run
 
+    @property
+    def worktree(self) -> Path:
+        return Path(str(self.run.worktree))
+
     async def look(self, message: str, *, checked: bool) -> Evidence:
-        """Save the work, gather the facts and, if the work is offered as done, run the checks."""
-        worktree = Path(str(self.run.worktree))
+        """Save the work, gather the facts and, if the work is offered as done, run the checks.
+
+        What stands in the worktree after the facts were written down is the doing of checks whose
+        runner was killed: then the facts stay as they were.
+        """
+        seen = self.run.evidence
+        if seen:
+            await self._undo(seen)
+        found = seen.evolve(checks=()) if seen else await self._facts(message)
+        return await self._check(found) if checked and not found.unresolved else found
+
+    async def _facts(self, message: str) -> Evidence:
+        worktree = self.worktree
         saved = await salvage(worktree, message)
         left = await take_home(
             worktree, str(self.run.branch), str(self.run.base), f"{self.run.id}-left"
@@ -35,7 +52,7 @@ class Inspection:
         )
         found = found.evolve(checkout_touched=await self.place.touched())
         await self._warn_of_strays(found)
-        return await self._check(found) if checked and not found.unresolved else found
+        return found
 
     async def _warn_of_strays(self, found: Evidence) -> None:
         """Tell of changes where the run had no business."""
@@ -50,11 +67,14 @@ class Inspection:
 
     async def _check(self, found: Evidence) -> Evidence:
         commands = (*self.settings.checks, *self.task.checks)
+        if not commands:
+            return found
+        await self.hold.note(evidence=found)
         checks = []
         for number, command in enumerate(commands, 1):
             done = await evidence.check(
                 command,
-                Path(str(self.run.worktree)),
+                self.worktree,
                 env=custody.environment(self.settings.environment, {"FLEET_RUN": self.run.id}),
                 log=self.folder / "evidence" / f"check-{number}.log",
                 timeout_s=self.settings.check_timeout_s,
@@ -63,4 +83,19 @@ class Inspection:
             await self.hold.tell("run.checked", f"`{command}`", exit_code=done.exit_code)
             if not done.passed:
                 break
+        await self._undo(found)
         return found.evolve(checks=tuple(checks))
+
+    async def _undo(self, found: Evidence) -> None:
+        """Let the worktree be as it was before any check ran in it."""
+        if not (self.worktree / ".git").is_file():
+            await Git(self.place.repo).run("worktree", "repair", str(self.worktree))
+        if not (self.worktree / ".git").is_file():
+            return  # it is gone altogether; the branch has the work
+        undone = await undo(self.worktree, str(self.run.branch), found.tip, f"{self.run.id}-checks")
+        if undone.paths:
+            some = ", ".join(map(evidence.printable, undone.paths[:5]))
+            kept = f", and is kept as {', '.join(undone.kept)}" if undone.kept else ""
+            await self.hold.tell(
+                "run.warned", f"the checks changed {some}: that is no part of the work{kept}"
+            )

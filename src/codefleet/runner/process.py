@@ -89,8 +89,13 @@ def reap(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
+def tag_of(folder: Path) -> str:
+    """The tag of commands that run in a folder for no run of their own."""
+    return f"in {folder.resolve()}"
+
+
 def sweep(run_id: str) -> int:
-    """Kill every process that carries the tag of this run, for when its keeper was lost."""
+    """Kill every process that carries this tag, for when its keeper or its runner was lost."""
     found: set[Process] = set()
     for _ in range(SWEEP_ROUNDS):  # what forks while it is being killed is met again
         tagged = set(_tagged(run_id))

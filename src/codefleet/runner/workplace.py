@@ -1,5 +1,6 @@
 """Where an agent works: a worktree from the repo's pool, on the task's branch, up to date."""
 
+import asyncio
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from codefleet.ports import TaskQuery
 from codefleet.runner import custody, evidence, heritage
 from codefleet.runner.desk import Desk
 from codefleet.runner.heritage import Handed
+from codefleet.runner.process import tag_of
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import opened
 from codefleet.runner.repos.salvage import commit_at, identity, salvage
@@ -70,6 +72,7 @@ class Workplace:
         command = self.settings.setup
         if not command:
             return
+        await asyncio.to_thread(custody.sweep, tag_of(worktree))  # one that outlived its runner
         done = await evidence.check(
             command,
             worktree,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
+from codefleet.runner.process import sweep, tag_of
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.ground import Ground, OwnBranch, SharedTrunk
 from codefleet.runner.repos.remote import Remote
@@ -160,7 +161,8 @@ class _Landing:
         return None
 
     async def _prepare(self, commit: str) -> None:
-        """The lane's own worktree, at this commit and with nothing else in it."""
+        """The lane's own worktree, at this commit and with nothing else in it or at work there."""
+        await asyncio.to_thread(sweep, tag_of(self.workspace))  # checks that outlived their runner
         if (self.workspace / ".git").exists() and await self._reuse(commit):
             return
         await asyncio.to_thread(shutil.rmtree, self.workspace, ignore_errors=True)

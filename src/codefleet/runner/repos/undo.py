@@ -1,0 +1,72 @@
+"""What checks did in a worktree is undone: they prove the work, and add nothing to it."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.locks import drop_stale
+from codefleet.runner.repos.salvage import (
+    archive,
+    commit_at,
+    git_dir,
+    is_ancestor,
+    salvage,
+    set_branch,
+)
+from codefleet.runner.repos.slot import unlock_folders
+
+STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none")
+CLEAN = ("clean", "--quiet", "-ffd")
+LEFT = "What checks changed\n\nIt is no part of the work that they were to prove.\n"
+WHY = "fleet: undo what checks did"
+
+
+class Undone(NamedTuple):
+    """The files that were no longer as they had been, and the refs that keep what is not new."""
+
+    paths: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+async def undo(worktree: Path, branch: str, tip: str, name: str) -> Undone:
+    """Let a worktree stand on `branch` at `tip` again, with nothing else that git can see in it.
+
+    New files go. Edits of files that git knows, and commits, are archived under `name` first.
+    """
+    git, ref = Git(worktree), f"refs/heads/{branch}"
+    drop_stale(git_dir(worktree), worktree)
+    entries = [entry for entry in (await git(*STATUS)).split("\0") if entry]
+    head, at = await commit_at(git, "HEAD"), await commit_at(git, ref)
+    on = (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip()
+    if not entries and (head, at, on) == (tip, tip, ref):
+        return Undone()
+    await _detach(git, head or tip)
+    if any(not entry.startswith("??") for entry in entries):
+        await salvage(worktree, LEFT)
+        head = await commit_at(git, "HEAD")
+    made = {commit for commit in (head, at) if commit and not await is_ancestor(git, commit, tip)}
+    kept = [await archive(worktree, name, commit) for commit in sorted(made)]
+    changed = [await git("diff-tree", "-r", "-z", "--name-only", tip, each) for each in made]
+    await _put_back(git, ref, tip)
+    return Undone(_names([entry[3:] for entry in entries], changed), tuple(kept))
+
+
+async def _detach(git: Git, commit: str) -> None:
+    """Leave the branch where it is, whatever comes."""
+    await git("update-ref", "--no-deref", "-m", WHY, "HEAD", commit)
+
+
+async def _put_back(git: Git, ref: str, tip: str) -> None:
+    await _detach(git, tip)
+    await git("reset", "--quiet", "--hard", "--no-recurse-submodules", tip)
+    if (await git.run(*CLEAN)).code:
+        unlock_folders(git.folder)
+        await git(*CLEAN)
+    await set_branch(git, ref, "-m", WHY, ref, tip)
+    await git("symbolic-ref", "-m", WHY, "HEAD", ref)
+
+
+def _names(seen: Collection[str], listings: Collection[str]) -> tuple[str, ...]:
+    listed = (name for listing in listings for name in listing.split("\0") if name)
+    return tuple(sorted({*seen, *listed}))
