@@ -12,7 +12,7 @@ import pytest
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
-from codefleet.runner.repos.trunk import Conflicts, Landed, Red, Result, Waits, land
+from codefleet.runner.repos.trunk import Conflicts, Landed, Red, Result, Rewritten, Waits, land
 from tests.gitrepo import ALONE, make_repo
 from tests.runner.trap import Trap
 
@@ -140,6 +140,41 @@ async def test_a_conflict_names_its_paths_and_leaves_the_trunk(site: Site) -> No
     assert await site.land(tip) == Conflicts(("f1.txt", name))
     assert site.repo.sha("main") == before
     assert site.leftovers() == []
+
+
+def rewritten(site: Site, how: str) -> tuple[str, str]:
+    """A branch that stands on a commit of the trunk, which is given up then; both of them."""
+    site.repo.write("key.txt", "secret\n")
+    site.repo.write("kept.txt", "kept\n")
+    lost = site.repo.commit("a mistake")
+    tip = site.branch("work", work__txt="done\n")
+    site.repo.git("reset", "--quiet", "--hard", "HEAD~1")
+    if how != "dropped":
+        site.repo.write("kept.txt", "kept\n")
+    if how == "said anew":
+        site.repo.write("key.txt", "secret\n")
+    site.repo.commit("anew")
+    return lost, tip
+
+
+@pytest.mark.parametrize("how", ["dropped", "amended"])
+async def test_what_the_user_took_off_the_trunk_does_not_come_back(site: Site, how: str) -> None:
+    lost, tip = rewritten(site, how)
+    before = site.repo.sha("main")
+    assert await site.land(tip) == Rewritten(lost)
+    assert site.repo.sha("main") == before
+    site.repo.git("rebase", "--quiet", "--onto", "main", lost, "work")
+    site.repo.git("checkout", "--quiet", "main")
+    mended = site.repo.sha("work")
+    assert isinstance(await site.land(mended), Landed)
+    assert "key.txt" not in site.repo.git("ls-tree", "--name-only", "main")
+    site.check_landed_once(mended)
+
+
+async def test_a_trunk_that_says_the_same_in_other_commits_is_landed_on(site: Site) -> None:
+    _, tip = rewritten(site, "said anew")
+    assert isinstance(await site.land(tip), Landed)
+    assert site.repo.read("main", "key.txt") == "secret\n"
 
 
 async def test_red_checks_on_the_merge_leave_the_trunk(site: Site) -> None:

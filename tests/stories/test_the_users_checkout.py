@@ -61,6 +61,37 @@ async def test_local_edits_make_the_lane_wait_untouched_until_they_are_gone(
     assert said.count("task.waits") == 1
 
 
+async def test_work_that_stands_on_what_the_user_took_back_waits_and_tells_the_way_out(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    repo.write("key.txt", "secret\n")
+    lost = repo.commit("a mistake")
+    task = await add("Work", "write new.txt new")
+    await crew.work(landing="review")
+    repo.git("reset", "--quiet", "--hard", "HEAD~1")
+    await fleet.land(task.id)
+    loop = crew.loop(landing="review")
+    running = asyncio.create_task(loop.run())
+
+    async def says_why() -> bool:
+        return "main was rewritten" in (await fleet.get(task.id)).note
+
+    await crew.wait_for(says_why)
+    branch = (await fleet.get(task.id)).branch
+    way_out = f"git rebase --onto main {lost[:10]} {branch}"
+    assert f"`{way_out}`" in (await fleet.get(task.id)).note
+    repo.git(*way_out.split()[1:])
+    repo.git("checkout", "--quiet", "main")
+
+    async def done() -> bool:
+        return (await fleet.get(task.id)).state is State.COMPLETED
+
+    await crew.wait_for(done)
+    loop.stop()
+    await running
+    assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "new.txt", "src"]
+
+
 async def test_an_agent_that_strays_into_the_main_checkout_is_reported(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:

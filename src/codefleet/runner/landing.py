@@ -86,6 +86,9 @@ class Landing:
             case trunk.Red(check):
                 note = f"on top of {repo.trunk}, `{check.command}` fails\n{check.tail}"
                 await self.fleet.bounce(await grip.loosened(), Reason.CHECKS_FAILED, note, settings)
+            case trunk.Rewritten(lost):
+                await self.fleet.waits(await grip.loosened(), _rewritten(task, repo, lost))
+                return False
             case trunk.Waits(why):
                 await self.fleet.waits(await grip.loosened(), why)
                 return False
@@ -221,6 +224,15 @@ def _proved(found: Evidence | None, commands: Sequence[str]) -> str | None:
     if found is None or tuple(check.command for check in found.checks) != tuple(commands):
         return None
     return found.tree if found.checks_passed else None
+
+
+def _rewritten(task: Task, repo: Repo, lost: str) -> str:
+    lost = lost[:10]
+    return (
+        f"{repo.trunk} was rewritten: it no longer has {lost}, which this work stands on and would "
+        f"bring back; `git rebase --onto {repo.trunk} {lost} {task.branch}` takes the work along "
+        f"without it, `git merge {task.branch}` takes both"
+    )
 
 
 async def land_now(desk: Desk) -> None:

@@ -27,6 +27,16 @@ async def head(git: Git, trunk: str) -> str:
     return await git("rev-parse", "--verify", f"refs/heads/{trunk}^{{commit}}")
 
 
+async def given_up(git: Git, ref: str, old: str, tip: str) -> str | None:
+    """The newest commit of `tip` that the branch once was at, although `old` does not have it.
+
+    Somebody moved the branch back or rewrote it. Git's own log of the branch remembers.
+    """
+    brought = (await git("rev-list", "--topo-order", f"{old}..{tip}")).split()
+    was_at = {*(await git.run("log", "--walk-reflogs", "--format=%H", ref)).out.split()}
+    return next((commit for commit in brought if commit in was_at), None)
+
+
 async def unlock(git: Git, step: Move) -> None:
     """Remove the locks that our killed git left on the branch and on HEAD.
 

@@ -17,6 +17,9 @@ class Ground(Protocol):
     async def head(self) -> str:
         """The commit that the trunk is at."""
 
+    async def given_up(self, old: str, tip: str) -> str | None:
+        """The last commit that the trunk once was at, has no more, and this tip would bring back."""
+
     async def in_the_way(self, old: str, tree: str) -> str | None:
         """What keeps the trunk from moving to this tree, if anything does."""
 
@@ -35,6 +38,9 @@ class OwnBranch:
 
     async def head(self) -> str:
         return await branch.head(Git(self.repo), self.trunk)
+
+    async def given_up(self, old: str, tip: str) -> str | None:
+        return await branch.given_up(Git(self.repo), f"refs/heads/{self.trunk}", old, tip)
 
     async def in_the_way(self, old: str, tree: str) -> str | None:
         place = await checkout.where(self.repo, self.trunk)
@@ -62,6 +68,10 @@ class SharedTrunk:
 
     async def head(self) -> str:
         return str(await self.remote.tip(self.remote.trunk))
+
+    async def given_up(self, old: str, tip: str) -> str | None:
+        trunk = f"refs/remotes/origin/{self.remote.trunk}"
+        return await branch.given_up(self.remote.git, trunk, old, tip)
 
     async def in_the_way(self, old: str, tree: str) -> str | None:
         return None

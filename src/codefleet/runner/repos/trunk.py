@@ -44,13 +44,19 @@ class Red(NamedTuple):
     check: Check
 
 
+class Rewritten(NamedTuple):
+    """The trunk was moved away from a commit that the work stands on and would bring back."""
+
+    lost: str
+
+
 class Waits(NamedTuple):
     """What is in the way, and what would clear it."""
 
     why: str
 
 
-Result = Landed | Conflicts | Red | Waits
+Result = Landed | Conflicts | Red | Rewritten | Waits
 
 
 async def land(
@@ -113,7 +119,10 @@ class _Landing:
         old = await self.ground.head()
         if landed := await self._landed_in(old):
             return landed
-        merged = await self._merge(old)
+        merged = await self._merge(old, self.tip)
+        lost = await self.ground.given_up(old, self.tip)
+        if lost and await self._brings_back(lost, old, merged):
+            return Rewritten(lost)
         if isinstance(merged, Conflicts):
             return merged
         if why := await self.ground.in_the_way(old, merged):
@@ -137,14 +146,24 @@ class _Landing:
         by_us = (commit for commit, *parents in merges if self.tip in parents[1:])
         return Landed(next(by_us, old), already=True)
 
-    async def _merge(self, old: str) -> str | Conflicts:
+    async def _merge(self, ours: str, theirs: str) -> str | Conflicts:
         """The tree of the merge; no worktree is touched."""
-        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", old, self.tip)
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
         done = await self.git.run(*words)
         if done.code not in (0, 1):
             raise failed(self.repo, words, done)
         tree, *paths = done.out.split("\0")
         return Conflicts(tuple(path for path in paths if path)) if done.code else tree
+
+    async def _brings_back(self, lost: str, old: str, merged: str | Conflicts) -> bool:
+        """Would the trunk be another if only what came after `lost` were merged?"""
+        ours, theirs = [await self._on(lost, side) for side in (old, self.tip)]
+        return await self._merge(ours, theirs) != merged
+
+    async def _on(self, base: str, commit: str) -> str:
+        """A commit with the same files whose only past is `base`: old gits choose no merge base."""
+        words = ("commit-tree", f"{commit}^{{tree}}", f"-p{base}", "-m", "to compare")
+        return await self.git(*words, env=await identity(self.git))
 
     async def _commit(self, old: str, tree: str) -> str:
         who = await identity(self.git)
