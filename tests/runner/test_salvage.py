@@ -37,6 +37,17 @@ def conflicting(repo: SampleRepo) -> None:
     repo.commit("main")
 
 
+@pytest.mark.parametrize("ends", ["input", "true"])
+async def test_line_ends_that_git_is_told_to_refuse_are_saved_all_the_same(
+    repo: SampleRepo, ends: str
+) -> None:
+    repo.git("config", "core.autocrlf", ends)
+    repo.git("config", "core.safecrlf", "true")
+    (repo.path / "mixed.txt").write_bytes(b"one\r\ntwo\n")
+    assert await salvage(repo.path, "Save")
+    assert repo.read("HEAD", "mixed.txt") == "one\ntwo\n"
+
+
 async def test_every_kind_of_edit_is_in_the_commit(repo: SampleRepo) -> None:
     before = repo.sha("HEAD")
     repo.write("a.txt", "edited\n")

@@ -18,7 +18,10 @@ QUIET = {
     "LC_ALL": "C",
 }
 LONGEST_FAREWELL_S = 10.0
-MACHINE = ("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
+MACHINE = (
+    *("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"),
+    *("-c", "core.safecrlf=false"),  # work is saved whatever its line ends
+)
 INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
 
 
