@@ -32,6 +32,16 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         await Git(tmp_path / "gone")("status")
 
 
+async def test_a_folder_that_is_no_repository_is_not_taken_for_part_of_one_above(
+    repo: SampleRepo,
+) -> None:
+    inner = repo.path / "inner"
+    inner.mkdir()
+    with pytest.raises(Workspace, match="not a git repository"):
+        await Git(inner)("status")
+    assert await Git(inner, looks_up=True)("rev-parse", "HEAD") == repo.sha("HEAD")
+
+
 async def test_a_missing_git_is_said_so(repo: SampleRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(repo.path))
     with pytest.raises(Workspace, match="git is not installed"):

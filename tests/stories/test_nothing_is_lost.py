@@ -13,7 +13,7 @@ from codefleet.runner.collector import collect, reset
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.repository import register, share
 from codefleet.wiring import open_fleet
-from tests.gitrepo import SampleRepo
+from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
 from tests.stories.conftest import FLAGS, Crew
 
@@ -48,6 +48,24 @@ async def test_a_run_that_ends_keeps_its_work(
     await add("Work", *WORK, *ending, max_attempts=1, **fields)
     await crew.work(grace_s=0.3)
     assert_kept(repo)
+
+
+async def test_a_worktree_cut_off_from_git_is_saved_and_no_repository_around_it_is_touched(
+    tmp_path: Path, repo: SampleRepo
+) -> None:
+    outer = make_repo(tmp_path / "outer", {"mine.txt": "mine\n"})
+    outer.write("mine.txt", "edited\n")
+    before = outer.sha("main")
+    async with open_fleet(outer.path / ".fleet", create=True, flags=FLAGS) as fleet:
+        await register(fleet, repo.path)
+        draft = Draft(title="Work", prompt=script(*WORK, "note a trap", "shell rm .git"))
+        [task] = await fleet.add([draft])
+        await Crew(fleet).work()
+        assert (await fleet.get(task.id)).state is State.COMPLETED
+        assert (fleet.home / "runs" / f"{task.id}.1" / "KNOWLEDGE.md").read_text() == "a trap\n"
+    assert outer.sha("main") == before
+    assert outer.git("diff", "--name-only") == "mine.txt"
+    assert repo.read("main", "loose.txt") == "uncommitted\n"
 
 
 async def begun(fleet: Fleet, crew: Crew, task: Task) -> None:

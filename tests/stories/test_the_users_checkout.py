@@ -92,6 +92,31 @@ async def test_work_that_stands_on_what_the_user_took_back_waits_and_tells_the_w
     assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "new.txt", "src"]
 
 
+async def test_a_commit_that_only_a_submodule_of_the_agent_has_holds_up_nobody(
+    tmp_path: Path, fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    library = make_repo(tmp_path / "library", {"lib.txt": "lib\n"})
+    local = ("-c", "protocol.file.allow=always")
+    repo.git("config", "submodule.recurse", "true")
+    repo.git(*local, "submodule", "add", "--quiet", str(library.path), "lib")
+    repo.commit("with a library")
+    who = "-c user.name=Ada -c user.email=ada@example.org"
+    bumped = await add(
+        "Bump",
+        f"shell git {' '.join(local)} submodule update --quiet --init",
+        f"shell cd lib && touch new && git add -A && git {who} commit --quiet -m new",
+    )
+    await crew.work()
+    after = await add("Work", "write new.txt new")
+    await crew.work()
+    for task in (bumped, after):
+        assert (await fleet.get(task.id)).state is State.COMPLETED
+    inner = repo.git("ls-tree", "--object-only", "main", "lib")
+    assert repo.git("for-each-ref", f"--points-at={inner}", "--format=%(refname)").startswith(
+        "refs/fleet/archive/"
+    )
+
+
 async def test_an_agent_that_strays_into_the_main_checkout_is_reported(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:

@@ -6,7 +6,6 @@ from codefleet.config import Config
 from codefleet.domain.model import Evidence, Run, Task
 from codefleet.runner import custody, evidence
 from codefleet.runner.hold import Hold
-from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.salvage import salvage, take_home
 from codefleet.runner.repos.undo import undo
 from codefleet.runner.workplace import Workplace
@@ -88,10 +87,9 @@ class Inspection:
 
     async def _undo(self, found: Evidence) -> None:
         """Let the worktree be as it was before any check ran in it."""
-        if not (self.worktree / ".git").is_file():
-            await Git(self.place.repo).run("worktree", "repair", str(self.worktree))
-        if not (self.worktree / ".git").is_file():
+        if not self.worktree.is_dir():
             return  # it is gone altogether; the branch has the work
+        await self.place.tie(self.run, self.folder)
         undone = await undo(self.worktree, str(self.run.branch), found.tip, f"{self.run.id}-checks")
         if undone.paths:
             some = ", ".join(map(evidence.printable, undone.paths[:5]))

@@ -21,6 +21,7 @@ LONGEST_FAREWELL_S = 10.0
 MACHINE = (
     *("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"),
     *("-c", "core.safecrlf=false"),  # work is saved whatever its line ends
+    *("-c", "submodule.recurse=false"),  # what is in a submodule is its own repository's affair
 )
 INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
 
@@ -32,10 +33,15 @@ class Done(NamedTuple):
 
 
 class Git:
-    """Git in one folder."""
+    """Git in one folder, which is a repository or a worktree itself.
 
-    def __init__(self, folder: Path) -> None:
+    Where it is none, because an agent deleted its `.git`, git must not take a folder above for one:
+    the fleet's home may lie in a repository of the user's. Only one that `looks_up` may.
+    """
+
+    def __init__(self, folder: Path, *, looks_up: bool = False) -> None:
         self.folder = folder
+        self._bound = {} if looks_up else {"GIT_CEILING_DIRECTORIES": str(folder.absolute().parent)}
 
     async def run(
         self,
@@ -57,7 +63,7 @@ class Git:
             process = await asyncio.create_subprocess_exec(
                 *("git", *MACHINE, *args),
                 cwd=self.folder,
-                env=_environment(env or {}),
+                env=_environment({**self._bound, **(env or {})}),
                 stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,

@@ -18,7 +18,7 @@ class Ground(Protocol):
         """The commit that the trunk is at."""
 
     async def given_up(self, old: str, tip: str) -> str | None:
-        """The last commit that the trunk once was at, has no more, and this tip would bring back."""
+        """The newest commit that the trunk was at, has no more, and this tip would bring back."""
 
     async def in_the_way(self, old: str, tree: str) -> str | None:
         """What keeps the trunk from moving to this tree, if anything does."""

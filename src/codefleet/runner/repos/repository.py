@@ -134,7 +134,7 @@ async def find(path: Path) -> Path:
     here = await _checkout(path)
     if here and not (git_dir(here) / "commondir").exists():  # which a linked one has
         return here
-    listed = await Git(path).run("worktree", "list", "--porcelain", "-z")
+    listed = await Git(path, looks_up=True).run("worktree", "list", "--porcelain", "-z")
     if "dubious ownership" in listed.err:
         raise Invalid(
             f"{path} belongs to another user, so git does not trust it",
@@ -162,7 +162,7 @@ async def find(path: Path) -> Path:
 
 async def _checkout(path: Path) -> Path | None:
     """The root of the checkout that holds this path, or that this git folder belongs to."""
-    shown = await Git(path).run("rev-parse", "--show-toplevel")
+    shown = await Git(path, looks_up=True).run("rev-parse", "--show-toplevel")
     root = Path(shown.out.removesuffix("\n"))
     return root if shown.code == 0 and (root / ".git").exists() else None
 
