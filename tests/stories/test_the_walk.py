@@ -1,7 +1,7 @@
 """From the queue to the trunk: what a user sees when everything goes well, and when it does not."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
@@ -197,7 +197,60 @@ async def test_the_agent_is_told_to_resolve_what_conflicts_and_then_lands(
     assert repo.read("main", "README.md") == "both\n"
     assert [run.outcome for run in await fleet.runs_of(task.id)] == ["submitted", "submitted"]
     prompt = (fleet.home / "runs" / f"{task.id}.2" / "prompt.md").read_text()
-    assert "resolve the conflict markers in these files:\n- README.md" in prompt
+    assert "resolve the conflict markers in these files" in prompt
+    assert "\n- README.md\n" in prompt
+
+
+DELETES = ("delete src/till.py", "write other.txt x")
+REDRAWS = ("shell printf '\\0agent' > logo.bin",)
+
+
+@pytest.mark.parametrize(
+    ("path", "humans", "steps"),
+    [
+        pytest.param("logo.bin", b"\0human", REDRAWS, id="not text"),
+        pytest.param("src/till.py", b"TOTAL = 9\n", DELETES, id="deleted here, edited there"),
+    ],
+)
+async def test_a_conflict_without_markers_is_not_passed_over(
+    fleet: Fleet,
+    repo: SampleRepo,
+    crew: Crew,
+    add: Add,
+    path: str,
+    humans: bytes,
+    steps: Sequence[str],
+) -> None:
+    (repo.path / "logo.bin").write_bytes(b"\0logo")
+    repo.commit("a logo")
+    settle = (f"shell echo settled > {path}", f"shell git add {path}")
+    later = ("on attempt 2", "write note.txt x", "on attempt 3", *settle)
+    task = await add("Work", *steps, *later)
+    await crew.work(landing="review")
+    (repo.path / path).write_bytes(humans)
+    repo.commit("by a human")
+    await fleet.land(task.id)
+    await crew.work(landing="queue")
+    _, careless, careful = await fleet.runs_of(task.id)
+    assert (careless.outcome, careless.reason) == (Outcome.FAILED, Reason.MERGE_CONFLICT)
+    assert careless.note == f"the conflict is not resolved in {path}"
+    assert careful.outcome is Outcome.SUBMITTED
+    assert repo.read("main", path) == "settled\n"
+
+
+async def test_a_side_taken_on_purpose_is_a_conflict_resolved(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    (repo.path / "logo.bin").write_bytes(b"\0logo")
+    repo.commit("a logo")
+    task = await add("Work", *REDRAWS, "on attempt 2", "shell git add logo.bin")
+    await crew.work(landing="review")
+    (repo.path / "logo.bin").write_bytes(b"\0human")
+    repo.commit("by a human")
+    await fleet.land(task.id)
+    await crew.work(landing="queue")
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert repo.read("main", "logo.bin") == "\0agent"
 
 
 async def test_checks_that_fail_only_together_with_the_trunk_send_the_work_back(

@@ -40,6 +40,7 @@ class Inspection:
 
     async def _facts(self, message: str) -> Evidence:
         worktree = self.worktree
+        ignored = await self.place.unresolved(worktree)
         saved = await salvage(worktree, message)
         left = await take_home(
             worktree, str(self.run.branch), str(self.run.base), f"{self.run.id}-left"
@@ -49,7 +50,10 @@ class Inspection:
         found = await evidence.facts(
             worktree, str(self.run.base), self.task.scope, salvaged=bool(saved)
         )
-        found = found.evolve(checkout_touched=await self.place.touched())
+        found = found.evolve(
+            checkout_touched=await self.place.touched(),
+            unresolved=(*found.unresolved, *map(evidence.printable, ignored)),
+        )
         await self._warn_of_strays(found)
         return found
 

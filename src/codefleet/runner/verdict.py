@@ -132,7 +132,7 @@ def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:
     if evidence.unresolved:
         return Failed(
             Reason.MERGE_CONFLICT,
-            f"conflict markers are left in {', '.join(evidence.unresolved[:5])}",
+            f"the conflict is not resolved in {', '.join(evidence.unresolved[:5])}",
         )
     if not evidence.changes and not delivered.no_changes:
         return Failed(Reason.NO_CHANGES, "the agent says it is done, but nothing changed")

@@ -21,6 +21,7 @@ from codefleet.runner.repos.journal import opened
 from codefleet.runner.repos.salvage import commit_at, identity, salvage
 from codefleet.runner.repos.tie import tie
 from codefleet.runner.repos.travel import Travel
+from codefleet.runner.repos.unmerged import Left, untouched, without_markers
 from codefleet.runner.verdict import Failed, Released
 from codefleet.runner.worktree import Pool, branch_name
 
@@ -51,6 +52,7 @@ class Workplace:
         self._before: Mapping[str, str] | None = None
         self._began_at: str | None = None
         self._collides_with: str | None = None
+        self._without_markers: Left = {}
 
     async def prepare(self, task: Task, run: Run) -> Ready:
         """A worktree on the task's branch: fresh, or as the last run left it plus the trunk."""
@@ -101,6 +103,10 @@ class Workplace:
         """Has the work anything that the trunk has not?"""
         on_trunk = ("merge-base", "--is-ancestor", found.tip, self.trunk)
         return (await Git(self.repo).run(*on_trunk)).code != 0
+
+    async def unresolved(self, worktree: Path) -> tuple[str, ...]:
+        """Files in conflict that have no markers, and that the agent left as the merge did."""
+        return await untouched(worktree, self._without_markers)
 
     async def tie(self, run: Run, folder: Path) -> str | None:
         """Make sure that git knows the run's worktree; say what had to be mended."""
@@ -221,6 +227,7 @@ class Workplace:
         paths = tuple(path for path in listed.split("\0") if path)
         if not paths:
             raise failed(worktree, words, merged)
+        self._without_markers = without_markers(worktree, paths)
         return paths
 
     async def in_use(self) -> Collection[Path]:

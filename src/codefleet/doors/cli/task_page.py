@@ -137,7 +137,7 @@ def _evidence(run: Run, evidence: Evidence) -> Iterator[str]:
         yield f"  and {len(evidence.changes) - CHANGES_SHOWN} more; `fleet diff {run.task} --stat`"
     for warning, paths in (
         ("outside its scope", evidence.outside_scope),
-        ("conflict markers left in", evidence.unresolved),
+        ("conflict not resolved in", evidence.unresolved),
         ("the main checkout was touched", evidence.checkout_touched),
     ):
         if paths:

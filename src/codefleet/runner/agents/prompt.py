@@ -152,7 +152,9 @@ def _surroundings(story: Story) -> Iterator[str]:
             else "The pieces of work that you build on collide."
         )
         yield (
-            f"{what} The merge is begun here; resolve the conflict markers in these files:\n{files}"
+            f"{what} The merge is begun here; resolve the conflict markers in these files. One "
+            "without markers is not text, or deleted by one side, and stands here as the other has "
+            f"it: make it what it should be, and `git add` or `git rm` it.\n{files}"
         )
     for other, paths in story.collisions:
         yield f"Another agent ({other}) changes the same lines of: {', '.join(paths)}"
