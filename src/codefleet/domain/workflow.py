@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, ValidationError
 
-from codefleet.domain import condition, graph, template
+from codefleet.domain import command, condition, graph, scope, template
 from codefleet.domain.checking import complaint
 from codefleet.domain.errors import Cycle, Invalid
 from codefleet.domain.model import Budget, Draft, Stage
@@ -305,8 +305,20 @@ def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[t
         yield "it judges a stage that it does not need", "put the stages it judges into needs"
     if stage.judges and stage.inherit:
         yield "a judge does not inherit", "it takes over the work of the stage it picks"
+    yield from _of_the_task(stage)
+
+
+def _of_the_task(stage: StagePlan) -> Iterator[tuple[str, str]]:
+    """What is wrong with the task that it becomes."""
     if stage.gate is None and not stage.prompt:
         yield "it has no prompt", "say what the agent is to do, or make it a gate for humans"
+    if stage.gate is not None and not stage.gate.strip():
+        yield "its gate asks nothing", "write what a human is to decide"
+    try:
+        scope.valid(stage.scope)
+        command.valid(stage.checks)
+    except Invalid as wrong:
+        yield wrong.problem, wrong.hint
 
 
 def _check_results(place: str, stage: StagePlan, plan: Plan, above: Collection[str]) -> None:
