@@ -49,9 +49,9 @@ REFUSALS = {
     "authentication_failed": Reason.AUTH,
     "billing_error": Reason.QUOTA,  # the provider's door is shut until somebody pays
     "model_not_found": Reason.CODER_MISSING,
-    "overloaded": Reason.CRASHED,
     "server_error": Reason.CRASHED,
 }
+BE_PATIENT = ("rate_limit", "overloaded")
 ENDS = {
     "prompt_too_long": Reason.CONTEXT_FULL,
     "error_max_turns": Reason.TIMEOUT,
@@ -226,7 +226,7 @@ def _results(event: Fields) -> Iterator[Signal]:
 
 
 def _refusal(kind: str, words: str) -> Signal:
-    if kind == "rate_limit":
+    if kind in BE_PATIENT:
         return Limited(words)
     return Broke(words, REFUSALS.get(kind, Reason.UNKNOWN))
 

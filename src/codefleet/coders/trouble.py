@@ -16,7 +16,8 @@ REASONS = {
     408: Reason.CRASHED,
     413: Reason.CONTEXT_FULL,
 }
-TOO_MANY_REQUESTS = 429
+BE_PATIENT = (429, 529)
+"""Too many requests: of ours, or of everybody's, which overload the provider."""
 
 WRONG_CALL = re.compile(
     r"^(?:error: (?:unknown option|unexpected argument|invalid value) '|Unknown arguments?: ).*",
@@ -27,7 +28,7 @@ WRONG_CALL = re.compile(
 
 def of_status(status: int, text: str) -> Broke | Limited:
     """What an HTTP status that ended a run means. A server's own trouble is worth a retry."""
-    if status == TOO_MANY_REQUESTS:
+    if status in BE_PATIENT:
         return Limited(text)
     return Broke(text, REASONS.get(status, Reason.CRASHED if status >= 500 else Reason.UNKNOWN))
 
