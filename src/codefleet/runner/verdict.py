@@ -84,7 +84,7 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
         case Broke(text, Reason.CONTEXT_FULL):
             return Released(text, None, Reason.CONTEXT_FULL)
         case Broke(text, reason):
-            return Failed(_reason(reason), text)
+            return Failed(_reason(reason), text.strip() or "the agent gave up and did not say why")
         case Limited(text, resets_at):
             return Released(text, resets_at, Reason.QUOTA if resets_at else Reason.RATE_LIMIT)
         case Asks() as asks:

@@ -1,0 +1,14 @@
+"""How a run ended, from what was heard."""
+
+from codefleet.domain.words import Reason
+from codefleet.ports import Abilities, Broke
+from codefleet.runner.agents.hearing import Heard
+from codefleet.runner.custody import Exit
+from codefleet.runner.verdict import Failed, of_the_run
+
+
+def test_a_failure_without_words_is_told_in_a_sentence() -> None:
+    heard = Heard()
+    heard.take(Broke(" ", "crashed"))
+    ended = of_the_run(heard, Exit(code=1), None, Abilities())
+    assert ended == Failed(Reason.CRASHED, "the agent gave up and did not say why")
