@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain import workflow
-from codefleet.domain.model import Budget, Draft, Event, Task, Usage
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Budget, Draft, Event, RunnerId, Task, Usage
+from codefleet.domain.scheduling import Want
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.doors.cli import stages
 from codefleet.doors.cli.status import draw
@@ -110,6 +112,45 @@ async def test_a_limit_that_is_nearly_spent_is_told_once_over_all_runs_of_the_ta
     )
     await crew.work()
     assert await warnings(fleet) == ["the task has cost 0.85 USD, 85 % of 1.00 USD allowed"]
+
+
+async def created(fleet: Fleet, parent: Task, *costs: float) -> list[Task]:
+    """Tasks that the agent of this one adds while it works, each of which costs so much."""
+    seat = Seat("agent-9", RunnerId("r-9"), fleet.host, "scripted")
+    (claim,) = await fleet.claim([seat], Want())
+    assert claim.task.id == parent.id
+    drafts = [
+        Draft(title=f"Child {n}", prompt=script(f"write {n}.txt x", f"usage cost={cost}"))
+        for n, cost in enumerate(costs)
+    ]
+    children = await fleet.add(drafts, by=claim.run)
+    used = await fleet.note(claim.run, usage=Usage(cost_usd=0.5))
+    await fleet.complete(used, "the children do it")
+    return list(children)
+
+
+async def test_what_an_agent_creates_spends_of_its_tasks_budget(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    parent = await add("Parent", budget={"usd": 1})
+    children = await created(fleet, parent, 0.6, 0.1)
+    await crew.work(agents=1)
+    spender, late = [await fleet.get(child.id) for child in children]
+    assert (late.state, late.reason) == (State.FAILED, Reason.BUDGET)
+    assert late.note == f"the task {parent.id} cost 1.10 USD of 1.00 USD allowed"
+    assert spender.state is State.COMPLETED
+
+
+async def test_what_a_stages_agent_creates_spends_of_the_workflows_budget(
+    fleet: Fleet, crew: Crew
+) -> None:
+    said = {"stages": [{"name": "a", "prompt": "x"}], "budget": {"usd": 1}}
+    flow = await fleet.start(workflow.parse(said))
+    _, late = await created(fleet, await fleet.get(flow.tasks[0]), 0.6, 0.1)
+    await crew.work(agents=1)
+    failed = await fleet.get(late.id)
+    assert (failed.state, failed.reason) == (State.FAILED, Reason.BUDGET)
+    assert failed.note.startswith(f"the workflow {flow.id} cost 1.10 USD")
 
 
 async def test_another_runner_that_goes_on_with_the_run_warns_and_bills_no_second_time(

@@ -4,6 +4,7 @@ from codefleet.fleet.archive import Archive
 from codefleet.fleet.conflicts import Conflicts
 from codefleet.fleet.dependencies import Graph
 from codefleet.fleet.exchange import Exchange
+from codefleet.fleet.families import Families
 from codefleet.fleet.messages import Messages
 from codefleet.fleet.repos import Repos
 from codefleet.fleet.runs import Runs
@@ -25,6 +26,7 @@ class Fleet(
     Archive,
     Watching,
     Graph,
+    Families,
     Searching,
     Tokens,
 ):

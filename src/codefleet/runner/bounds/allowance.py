@@ -1,4 +1,4 @@
-"""What one run may still cost: its own limit, its task's, its workflow's, and those of the day."""
+"""What one run may still cost: by its own limit, its task's, those above it, and the day's."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from codefleet.domain.budget import Standing
 from codefleet.domain.model import Budget, Event, Task, Usage
 from codefleet.domain.views import Limit
 from codefleet.fleet.costs import LATEST, warning
+from codefleet.fleet.families import Shared
 from codefleet.runner.hold import Hold
 from codefleet.runner.verdict import Cause, Stop
 
@@ -22,6 +23,7 @@ class Allowance:
         self.hold, self.task, self.earlier = hold, task, earlier
         self._of_the_run = Budget(usd=settings.run_budget_usd, tokens=settings.run_budget_tokens)
         self._warned: set[str] = set()
+        self._above: Sequence[Shared] | None = None
 
     async def look(self) -> Stop | None:
         """Why the run has to stop, if so; of a limit that is nearly spent it only warns."""
@@ -54,8 +56,12 @@ class Allowance:
 
     async def _whole(self) -> Sequence[Limit]:
         """Every limit but those of the day."""
-        of_the_workflow = await self.hold.fleet.workflow_limit(self.task)
-        return (*self._own(), *([of_the_workflow] if of_the_workflow else ()))
+        fleet = self.hold.fleet
+        of_the_workflow = await fleet.workflow_limit(self.task)
+        if self._above is None:
+            self._above = await fleet.budgets_above(self.task)
+        above = await fleet.limits_of(self._above)
+        return (*self._own(), *([of_the_workflow] if of_the_workflow else ()), *above)
 
     def _own(self) -> Sequence[Limit]:
         used = self.hold.run.usage
