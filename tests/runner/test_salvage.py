@@ -37,6 +37,19 @@ def conflicting(repo: SampleRepo) -> None:
     repo.commit("main")
 
 
+async def test_files_outside_of_a_sparse_checkout_are_saved_and_those_left_out_stay(
+    repo: SampleRepo,
+) -> None:
+    repo.write("deep/kept.txt", "kept\n")
+    repo.commit("more")
+    repo.git("sparse-checkout", "set", "elsewhere")
+    assert not (repo.path / "deep").exists()
+    repo.write("far/new.txt", "new\n")
+    assert await salvage(repo.path, "Save")
+    assert repo.read("HEAD", "far/new.txt") == "new\n"
+    assert repo.read("HEAD", "deep/kept.txt") == "kept\n"
+
+
 @pytest.mark.parametrize("ends", ["input", "true"])
 async def test_line_ends_that_git_is_told_to_refuse_are_saved_all_the_same(
     repo: SampleRepo, ends: str

@@ -186,9 +186,12 @@ def strangers(worktree: Path, status: str) -> list[str]:
 
 
 def staging(apart: Sequence[str] = ()) -> tuple[str, ...]:
-    """The `git add` that takes everything but the repositories `apart` inside the worktree."""
+    """The `git add` that takes everything but the repositories `apart` inside the worktree.
+
+    New files outside of a sparse checkout are work, too.
+    """
     without = (f":(exclude,literal,top){path.rstrip('/')}" for path in apart)
-    return ("add", "--all", "--ignore-errors", "--", ":/", *without)
+    return ("add", "--all", "--sparse", "--ignore-errors", "--", ":/", *without)
 
 
 async def _commit_all(git: Git, folder: Path, message: str, apart: Sequence[str]) -> str | None:
