@@ -9,7 +9,7 @@ import pytest
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
-from codefleet.runner.evidence import check, facts, fingerprint, touched
+from codefleet.runner.evidence import check, facts, fingerprint, tail, touched
 from codefleet.runner.process import TAG
 from tests.gitrepo import SampleRepo, make_repo
 
@@ -184,6 +184,16 @@ async def test_only_the_end_of_a_long_output_is_quoted_and_all_of_it_logged(
     assert done.tail.endswith("ää" + "end\n")
     assert len(done.tail) == 4000
     assert len(Path(done.log).read_text()) == 50004
+
+
+def test_the_end_of_a_file_is_read_without_the_rest(tmp_path: Path) -> None:
+    log = tmp_path / "stderr.log"
+    assert tail(log) == ""
+    log.touch()
+    os.truncate(log, 1 << 40)  # takes no room on the disk, and more memory than there is
+    with log.open("ab") as file:
+        file.write("the last words: ü".encode())
+    assert tail(log, 17) == "the last words: ü"
 
 
 async def test_a_log_that_cannot_be_written_is_an_error_with_a_hint(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from codefleet.domain.result import corrected
 from codefleet.domain.routing import choose, coder_for
 from codefleet.domain.words import Landing, Reason
 from codefleet.ports import Coder
-from codefleet.runner import custody, staging, verdict
+from codefleet.runner import custody, evidence, staging, verdict
 from codefleet.runner.aftermath import Aftermath
 from codefleet.runner.agents import checkpoint, continuing
 from codefleet.runner.agents.briefing import asked_before
@@ -242,7 +242,7 @@ class Attempt:
         if mended := await self.place.tie(self.run, self.folder):
             await self.hold.tell("run.warned", mended)
         await self.notebook.close()
-        errors = self._last_of_stderr()
+        errors = evidence.tail(self.folder / "stderr.log", STDERR_TAIL)
         if not self.stopping:
             hear_the_end(self.heard, coder, exit.code, errors)
         ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
@@ -282,12 +282,6 @@ class Attempt:
             await self.place.travel.depart(
                 self.hold, branch, found.tip, lambda: bool(self.stopping)
             )
-
-    def _last_of_stderr(self) -> str:
-        try:
-            return (self.folder / "stderr.log").read_bytes()[-STDERR_TAIL:].decode(errors="replace")
-        except OSError:
-            return ""
 
     async def _deliver(self, delivered: Delivered, found: Evidence) -> None:
         wrong = verdict.of_the_work(found, delivered) or await self.place.left_out(self.task)

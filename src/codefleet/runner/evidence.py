@@ -73,7 +73,7 @@ async def check(
         ) from None
     await asyncio.to_thread(redact_file, log, values_of(env))
     seconds = round(time.monotonic() - started, 3)
-    return Check(command=command, exit_code=code, seconds=seconds, log=str(log), tail=_tail(log))
+    return Check(command=command, exit_code=code, seconds=seconds, log=str(log), tail=tail(log))
 
 
 async def _run(
@@ -191,7 +191,11 @@ async def _unresolved(git: Git, fork: str, tip: str) -> list[str]:
     return found
 
 
-def _tail(log: Path) -> str:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 4 * TAIL_LENGTH))
-        return file.read().decode(errors="replace")[-TAIL_LENGTH:]
+def tail(log: Path, length: int = TAIL_LENGTH) -> str:
+    """The last so many characters of a file, however long it is; nothing when there is none."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 4 * length))
+            return file.read().decode(errors="replace")[-length:]
+    except OSError:
+        return ""
