@@ -179,6 +179,37 @@ async def test_commits_on_no_branch_are_archived_before_reuse(pool: Pool, repo: 
     assert repo.reachable(stray)
 
 
+async def test_a_branch_that_another_run_looks_at_is_worked_on_elsewhere(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    ours = await pool.take("fleet/a", "main", in_use=nobody)
+    await pool.release(ours)
+    theirs = await pool.take("fleet/b", "main", in_use=nobody)
+    repo.git("checkout", "--quiet", "fleet/a", at=theirs)
+    repo.write("b.txt", "theirs\n", at=theirs)
+
+    async def in_use() -> Collection[Path]:
+        return [theirs]
+
+    again = await pool.take("fleet/a", "main", in_use=in_use)
+    assert again != theirs
+    assert (theirs / "b.txt").read_text() == "theirs\n"
+    repo.commit("theirs", at=theirs)
+    assert repo.sha("fleet/a") == repo.sha("main")
+
+
+async def test_what_a_run_left_on_the_branch_of_another_is_kept_apart_from_it(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    repo.git("branch", "fleet/a", "main")
+    theirs = await pool.take("fleet/b", "main", in_use=nobody)
+    repo.git("checkout", "--quiet", "fleet/a", at=theirs)
+    repo.write("b.txt", "theirs\n", at=theirs)
+    await pool.release(theirs)
+    assert repo.sha("fleet/a") == repo.sha("main")
+    assert repo.saved("b.txt") == {"theirs\n"}
+
+
 async def test_a_run_that_left_its_branch_goes_on_in_its_worktree(
     pool: Pool, repo: SampleRepo
 ) -> None:

@@ -68,6 +68,21 @@ async def test_a_worktree_cut_off_from_git_is_saved_and_no_repository_around_it_
     assert repo.read("main", "loose.txt") == "uncommitted\n"
 
 
+async def test_an_agent_that_checks_out_the_branch_of_another_task_leaves_it_as_it_was(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    looked_at = await add("Other", "write other.txt x")
+    await crew.work(landing="review")
+    branch = (await fleet.get(looked_at.id)).branch
+    before = repo.sha(str(branch))
+    task = await add("Work", f"shell git checkout -q {branch}", "write mine.txt mine")
+    await crew.work(landing="review")
+    assert repo.sha(str(branch)) == before
+    done = await fleet.get(task.id)
+    assert done.state is State.REVIEW
+    assert repo.read(str(done.branch), "mine.txt") == "mine\n"
+
+
 async def begun(fleet: Fleet, crew: Crew, task: Task) -> None:
     """Wait until the agent has written everything it will write."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Repo, Run
 from codefleet.runner.repos.git import Git
-from codefleet.runner.repos.salvage import archive, commit_at, salvage
+from codefleet.runner.repos.salvage import archive, commit_at, salvage, step_off
 from codefleet.runner.workplace import Workplace
 
 
@@ -26,6 +26,7 @@ class Aftermath:
         if self.worktree is None:
             return ""
         try:
+            await step_off(self.worktree, str(self.run.branch))
             await salvage(self.worktree, self.message)
         except FleetError as trouble:
             return f"\nits edits are still in {self.worktree}: {trouble.problem}"
@@ -37,6 +38,7 @@ class Aftermath:
         """Keep the work beside the task's branch, because the task is somebody else's by now."""
         if self.worktree is None or await self.place.taken_by_another(self.run):
             return
+        await step_off(self.worktree, str(self.run.branch))
         await salvage(self.worktree, self.message)
         kept = await archive(self.repo, self.run.id, await self.place.tip(self.worktree))
         if self.place.travel:

@@ -6,7 +6,7 @@ from codefleet.config import Config
 from codefleet.domain.model import Evidence, Run, Task
 from codefleet.runner import custody, evidence
 from codefleet.runner.hold import Hold
-from codefleet.runner.repos.salvage import salvage, take_home
+from codefleet.runner.repos.salvage import salvage, step_off, take_home
 from codefleet.runner.repos.undo import undo
 from codefleet.runner.workplace import Workplace
 
@@ -41,6 +41,7 @@ class Inspection:
     async def _facts(self, message: str) -> Evidence:
         worktree = self.worktree
         ignored = await self.place.unresolved(worktree)
+        await step_off(worktree, str(self.run.branch))
         saved = await salvage(worktree, message)
         left = await take_home(
             worktree, str(self.run.branch), str(self.run.base), f"{self.run.id}-left"

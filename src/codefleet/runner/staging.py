@@ -14,7 +14,7 @@ from codefleet.fleet import Fleet
 from codefleet.ports import Asks
 from codefleet.runner.agents.prompt import quoted
 from codefleet.runner.repos.git import Git
-from codefleet.runner.repos.salvage import archive, salvage
+from codefleet.runner.repos.salvage import archive, salvage, step_off
 from codefleet.runner.verdict import Asked, Delivered, Failed, Verdict
 
 JUDGING = """\
@@ -100,6 +100,7 @@ class Judge:
 async def take_over(worktree: Path, commit: str, run: Run) -> None:
     """Let the branch of this worktree be the work at `commit`; what was on it is archived."""
     git = Git(worktree)
+    await step_off(worktree, str(run.branch))
     await salvage(worktree, "What a judge left in its worktree")
     before = await git("rev-parse", "HEAD")
     if before != commit:

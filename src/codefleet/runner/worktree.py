@@ -43,12 +43,13 @@ class Listed(NamedTuple):
 
 
 class Pick(NamedTuple):
-    """A slot for a branch that is to stand at `commit`."""
+    """A slot for a branch that is to stand at `commit`; `was` is the branch it was for before."""
 
     path: Path
     commit: str
     ready: bool = False
     new: bool = False
+    was: str = ""
 
 
 class Pool:
@@ -98,14 +99,14 @@ class Pool:
     async def release(self, path: Path) -> None:
         """Give a slot back: what it holds is saved, its branch is free, others may take it."""
         if await self._seize(path):
-            await self._vacate(path)
+            await self._vacate(path, _held_for(path))
             slot.let_go(path)
 
     async def remove(self, path: Path) -> None:
         """Take a slot out of the pool and off the disk, after saving what it holds."""
         if not await self._seize(path):
             return
-        await self._vacate(path)
+        await self._vacate(path, _held_for(path))
         async with held(self._lock):
             if (await self._git.run(*REMOVE, str(path))).code:
                 slot.unlock_folders(path)
@@ -135,8 +136,9 @@ class Pool:
                 return Pick(there.path, commit, ready=True)
         free = [each.path for each in slots if each.path not in busy and not _taken(each.path)]
         path = min(free, key=_tidiest_first) if free else await self._add(commit)
+        was = _held_for(path)
         slot.hold(path, branch)
-        return Pick(path, commit, new=not free)
+        return Pick(path, commit, new=not free, was=was)
 
     def _refuse_if_elsewhere(self, branch: str, listed: Sequence[Listed]) -> None:
         for each in listed:
@@ -148,9 +150,12 @@ class Pool:
 
     async def _continues(self, there: Slot, branch: str) -> bool:
         """Does this slot hold the branch's unfinished work?"""
-        if there.branch == branch:
-            return True
         last = slot.held_by(there.path)
+        if there.branch == branch:
+            if last is None or last.branch in ("", branch):
+                return True
+            await salvage.step_off(there.path, last.branch)  # an agent of another task looks at it
+            return False
         if last is None or last.branch != branch:
             return False
         if slot.is_clean(there.path):
@@ -174,7 +179,7 @@ class Pool:
     ) -> None:
         path = pick.path
         if not slot.is_clean(path):
-            await self._vacate(path)
+            await self._vacate(path, pick.was)
         # Side by side, because git waits for the disk when it makes a branch.
         wiped = slot.wipe(path, pick.commit, keep)
         made = self._make_branch(branch, pick.commit)
@@ -197,9 +202,14 @@ class Pool:
                     f"cannot begin {branch}: {trouble.problem}", hint="did it just move?"
                 ) from trouble
 
-    async def _vacate(self, path: Path) -> None:
-        """Save everything in a slot, leave its branch, and mark it clean."""
+    async def _vacate(self, path: Path, own: str) -> None:
+        """Save everything in a slot, leave its branch, and mark it clean.
+
+        `own` is the branch that it was taken for: work left there goes onto no other.
+        """
         drop_stale(salvage.git_dir(path), path)
+        if own:
+            await salvage.step_off(path, own)
         if not slot.never_filled(path):
             await salvage.salvage(path, LEFT_BEHIND)
         head = await salvage.commit_at(Git(path), "HEAD")
@@ -217,8 +227,7 @@ class Pool:
             listed = await self._mend(await self._listed())
             if path not in (each.path for each in self._usable(listed)):
                 return False
-            last = slot.held_by(path)
-            slot.hold(path, last.branch if last else "")
+            slot.hold(path, _held_for(path))
         return True
 
     async def _mend(self, listed: Sequence[Listed]) -> list[Listed]:
@@ -275,6 +284,12 @@ def _parsed(entry: str) -> Listed:
         branch.removeprefix("refs/heads/") if branch else None,
         facts.get("HEAD", ""),
     )
+
+
+def _held_for(path: Path) -> str:
+    """The branch that a slot was taken for last; empty when it was let go since."""
+    last = slot.held_by(path)
+    return last.branch if last else ""
 
 
 def _taken(path: Path) -> bool:

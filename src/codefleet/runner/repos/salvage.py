@@ -65,6 +65,18 @@ async def keep(repo: Path, commit: str, name: str) -> str | None:
     return await archive(repo, name, commit) if stray else None
 
 
+async def step_off(worktree: Path, branch: str) -> None:
+    """Leave any branch but a worktree's own, so that nothing more is put onto another's work.
+
+    An agent may have checked it out to look at it. The worktree stays at the same commit.
+    """
+    git = Git(worktree)
+    on = (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip()
+    head = await commit_at(git, "HEAD")
+    if on and head and on != f"refs/heads/{branch}":
+        await git("update-ref", "--no-deref", "-m", "fleet: step off", "HEAD", head)
+
+
 async def bring_home(worktree: Path, branch: str) -> bool:
     """Put an agent's commits on `branch` although it left that branch; False when they part ways.
 
