@@ -10,13 +10,14 @@ import pytest
 
 from codefleet.domain.errors import IllegalMove
 from codefleet.domain.model import Task
-from codefleet.domain.words import Reason, State
+from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
+from codefleet.runner.loop import Loop
 from codefleet.store.sqlite import commits
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo
 from tests.runner.trap import Trap
-from tests.stories.conftest import Crew
+from tests.stories.conftest import BOUND_S, Crew
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +64,70 @@ async def test_a_word_during_a_landing_keeps_the_work_off_the_trunk(
     assert "held.txt" not in repo.git("ls-tree", "--name-only", "main")
     assert (await fleet.get(task.id)).landed is None
     assert not (fleet.home / "logs" / "crash.log").exists()
+
+
+@pytest.mark.parametrize("where", ["checks", "setup"])
+async def test_a_cancelled_task_waits_for_no_command_that_is_run_for_it(
+    fleet: Fleet, crew: Crew, add: Add, where: str
+) -> None:
+    never, begun = fleet.home / "never", fleet.home / "begun"
+    command = check_that_waits(never, begun)
+    task = await add("Work", "write a.txt a", checks=[command] if where == "checks" else [])
+    loop = crew.loop(setup=command) if where == "setup" else crew.loop()
+    running = asyncio.create_task(loop.run())
+
+    async def runs() -> bool:
+        return begun.exists()
+
+    async def is_over() -> bool:
+        return not any(run.is_live for run in await fleet.runs_of(task.id))
+
+    await crew.wait_for(runs)
+    await fleet.cancel(task.id)
+    await crew.wait_for(is_over)
+    loop.stop()
+    await asyncio.wait_for(running, BOUND_S)
+    assert not (fleet.home / "logs" / "crash.log").exists()
+
+
+async def test_a_runner_told_twice_to_stop_waits_for_no_check_and_the_next_one_goes_on(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    gate, begun = fleet.home / "gate", fleet.home / "begun"
+    task = await add("Work", "write a.txt a", checks=[check_that_waits(gate, begun)])
+    await stopped_firmly(crew.loop(), crew, begun)
+    gate.touch()
+    await crew.work()
+    [run] = await fleet.runs_of(task.id)
+    assert run.outcome is Outcome.SUBMITTED
+    assert (await fleet.get(task.id)).attempts == 0
+    assert repo.read("main", "a.txt") == "a\n"
+
+
+async def test_a_runner_told_twice_to_stop_waits_for_no_check_in_the_lane(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    gate, begun = fleet.home / "gate", fleet.home / "begun"
+    task = await in_the_lane(fleet, crew, add, gate, begun)
+    await stopped_firmly(crew.loop(landing="review"), crew, begun)
+    assert (await fleet.get(task.id)).state is State.REVIEW
+    gate.touch()
+    await crew.work(landing="review")
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert repo.read("main", "held.txt") == "x\n"
+
+
+async def stopped_firmly(loop: Loop, crew: Crew, begun: Path) -> None:
+    """Stop a runner as a second Ctrl-C does, once it has begun something that does not end."""
+    running = asyncio.create_task(loop.run())
+
+    async def has_begun() -> bool:
+        return begun.exists()
+
+    await crew.wait_for(has_begun)
+    loop.stop()
+    loop.stop(firm=True)
+    await asyncio.wait_for(running, BOUND_S)
 
 
 async def test_work_on_its_way_onto_the_trunk_can_not_be_cancelled_for_that_moment(

@@ -30,6 +30,7 @@ from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.ending import write_down
+from codefleet.runner.giving_up import GivenUp, unless
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
@@ -59,6 +60,7 @@ class Attempt:
         self.talk: Conversation | None = None
         self._since = time.monotonic()
         self.conflicts: Sequence[str] = ()
+        self._given_up = asyncio.Event()
 
     @property
     def run(self) -> Run:
@@ -76,6 +78,10 @@ class Attempt:
                 await self._drive()
         except Stale:
             await self._wind_down("it no longer holds its task")
+        except GivenUp:
+            if self._is_taken_away:
+                await self._wind_down(self.stopping.why if self.stopping else "")
+            # else the runner goes at once, and the next one goes on with the run
         except Unreachable as away:
             kept = f"{away.problem}; what was made is kept on {self.run.host}"
             await self._give_up(verdict.Released(kept))
@@ -89,7 +95,14 @@ class Attempt:
         """Ask the agent to stop; what it made is kept."""
         if self.stopping is None or cause in (Cause.CANCELLED, Cause.LOST):
             self.stopping = Stop(cause, why)
+        if self._is_taken_away:
+            self._given_up.set()
         self._ask_to_stop()
+
+    @property
+    def _is_taken_away(self) -> bool:
+        """Does the task wait for nothing of this run any more?"""
+        return self.stopping is not None and self.stopping.cause in (Cause.CANCELLED, Cause.LOST)
 
     def _ask_to_stop(self) -> None:
         """Once: a keeper takes a second word for impatience and kills."""
@@ -103,7 +116,8 @@ class Attempt:
             self.talk.mail = True
 
     def kill(self) -> None:
-        """Stop the agent at once; what it made is kept all the same."""
+        """Stop the agent, or what is run for it, at once; what it made is kept all the same."""
+        self._given_up.set()
         if self.kept:
             self.kept.kill()
 
@@ -225,7 +239,7 @@ class Attempt:
             base=ready.base,
         )
         self.conflicts = ready.conflicts
-        await self.place.set_up(ready.path, self.folder / "setup.log")
+        await unless(self._given_up, self.place.set_up(ready.path, self.folder / "setup.log"))
 
     async def _start(self, coder: Coder) -> Kept:
         self.task = await staging.told(self.fleet, self.task)
@@ -236,7 +250,7 @@ class Attempt:
         """The agent is gone: save its work, look at it, and say what the run amounts to."""
         if exit.lost:
             custody.sweep(self.run.id)
-        if self.stopping and self.stopping.cause in (Cause.CANCELLED, Cause.LOST):
+        if self.stopping and self._is_taken_away:
             await self._wind_down(self.stopping.why)
             return
         if mended := await self.place.tie(self.run, self.folder):
@@ -273,7 +287,9 @@ class Attempt:
             await self._end(verdict.bounded(ended, self.run, await self._earlier(), restarts))
 
     def _inspection(self) -> Inspection:
-        return Inspection(self.hold, self.place, self.task, self.settings, self.folder)
+        return Inspection(
+            self.hold, self.place, self.task, self.settings, self.folder, self._given_up
+        )
 
     async def _send(self, found: Evidence) -> None:
         """Let the other machines have the work, before anybody hears that it is done."""

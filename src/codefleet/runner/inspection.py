@@ -1,10 +1,12 @@
 """What git and the checks say of the work in a run's worktree."""
 
+import asyncio
 from pathlib import Path
 
 from codefleet.config import Config
 from codefleet.domain.model import Evidence, Run, Task
 from codefleet.runner import custody, evidence
+from codefleet.runner.giving_up import unless
 from codefleet.runner.hold import Hold
 from codefleet.runner.repos.salvage import salvage, step_off, take_home
 from codefleet.runner.repos.undo import undo
@@ -13,10 +15,16 @@ from codefleet.runner.workplace import Workplace
 
 class Inspection:
     def __init__(
-        self, hold: Hold, place: Workplace, task: Task, settings: Config, folder: Path
+        self,
+        hold: Hold,
+        place: Workplace,
+        task: Task,
+        settings: Config,
+        folder: Path,
+        given_up: asyncio.Event,
     ) -> None:
         self.hold, self.place, self.task = hold, place, task
-        self.settings, self.folder = settings, folder
+        self.settings, self.folder, self._given_up = settings, folder, given_up
 
     @property
     def run(self) -> Run:
@@ -76,13 +84,14 @@ class Inspection:
         await self.hold.note(evidence=found)
         checks = []
         for number, command in enumerate(commands, 1):
-            done = await evidence.check(
+            check = evidence.check(
                 command,
                 self.worktree,
                 env=custody.environment(self.settings.environment, {"FLEET_RUN": self.run.id}),
                 log=self.folder / "evidence" / f"check-{number}.log",
                 timeout_s=self.settings.check_timeout_s,
             )
+            done = await unless(self._given_up, check)
             checks.append(done)
             await self.hold.tell("run.checked", f"`{command}`", exit_code=done.exit_code)
             if not done.passed:

@@ -46,6 +46,11 @@ class Landing:
             record(self.desk.places.crash_log(), f"lane of {name}", surprise)
         self._when_done()
 
+    def give_up(self) -> None:
+        """End what is under way, checks too; the next lane begins it again from what git says."""
+        for work in self._busy.values():
+            work.cancel()
+
     async def finish(self) -> None:
         """Let landings under way come to their end, and clear up what could not be before."""
         await asyncio.gather(*self._busy.values(), return_exceptions=True)

@@ -71,6 +71,8 @@ class Loop:
             attempt.stop(Cause.SHUTDOWN, "the runner was stopped")
             if firm:
                 attempt.kill()
+        if firm and self.me:
+            self.landing.give_up()
         self._waiting.wake()
 
     async def run(self) -> None:

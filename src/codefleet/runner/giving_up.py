@@ -1,0 +1,26 @@
+"""Work that can take long is given up when nobody waits for it any more: set-up and checks."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class GivenUp(Exception):
+    """The work was ended in the middle; what it was for is decided elsewhere."""
+
+
+async def unless(given_up: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
+    """Do the work, unless it is given up before its end."""
+    doing = asyncio.ensure_future(work)
+    told = asyncio.ensure_future(given_up.wait())
+    try:
+        await asyncio.wait((doing, told), return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return doing.result()
+        raise GivenUp
+    finally:
+        for each in (doing, told):
+            each.cancel()
+        await asyncio.gather(doing, told, return_exceptions=True)
