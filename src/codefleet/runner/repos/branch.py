@@ -7,6 +7,8 @@ from pathlib import Path
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import Move
 
+MOVES = 1000
+"""How many moves of a branch one looks back."""
 LOOKS = 20
 PAUSE = 0.05
 """A lock that tells nothing is given up for dead when it looks the same all this time. A live git
@@ -33,7 +35,8 @@ async def given_up(git: Git, ref: str, old: str, tip: str) -> str | None:
     Somebody moved the branch back or rewrote it. Git's own log of the branch remembers.
     """
     brought = (await git("rev-list", "--topo-order", f"{old}..{tip}")).split()
-    was_at = {*(await git.run("log", "--walk-reflogs", "--format=%H", ref)).out.split()}
+    newest = ("log", "--walk-reflogs", f"--max-count={MOVES}", "--format=%H")
+    was_at = {*(await git.run(*newest, ref)).out.split()}
     return next((commit for commit in brought if commit in was_at), None)
 
 
