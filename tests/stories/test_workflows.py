@@ -284,6 +284,32 @@ async def test_a_judge_picks_among_the_survivors_and_its_branch_is_the_winner_s_
     assert any(repo.git("ls-tree", "--name-only", ref).find("mine.txt") >= 0 for ref in kept)
 
 
+async def test_a_judge_that_checks_a_candidate_out_leaves_it_as_it_was(
+    fleet: Fleet, repo: SampleRepo, crew: Crew
+) -> None:
+    a_branch = "git for-each-ref --format='%(refname:short)' 'refs/heads/fleet/*-wf-a'"
+    flow = await start(
+        fleet,
+        stage("a", "write a.txt a"),
+        stage("b", "write b.txt b"),
+        stage(
+            "judge",
+            f"shell git checkout --quiet $({a_branch})",
+            "write a.txt scribble",
+            'result {"status": "completed", "summary": "b is short", "choice": "b"}',
+            needs=["a", "b"],
+            judges=["a", "b"],
+        ),
+    )
+    await crew.work(agents=3, attempts=1)
+    stands = await fleet.workflow(flow)
+    assert stands.state is State.COMPLETED
+    assert repo.read(str(task(stands, "a").branch), "a.txt") == "a\n"
+    chosen, judged = task(stands, "b"), task(stands, "judge")
+    assert repo.sha(str(judged.branch)) == repo.sha(str(chosen.branch))
+    assert "scribble\n" in repo.saved("a.txt")
+
+
 async def test_the_only_survivor_is_chosen_without_an_agent_and_lands(
     fleet: Fleet, repo: SampleRepo, crew: Crew
 ) -> None:
