@@ -13,11 +13,15 @@ from codefleet.runner.repos.salvage import (
     is_ancestor,
     salvage,
     set_branch,
+    strangers,
 )
 from codefleet.runner.repos.slot import unlock_folders
 
-STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none")
-CLEAN = ("clean", "--quiet", "-ffd")
+STATUS = (
+    *("status", "--porcelain=v1", "-z", "--no-renames"),
+    *("--untracked-files=all", "--ignore-submodules=none"),
+)
+CLEAN = ("clean", "--quiet", "-fd")  # once by force: a repository of the agent's own stays
 LEFT = "What checks changed\n\nIt is no part of the work that they were to prove.\n"
 WHY = "fleet: undo what checks did"
 
@@ -36,7 +40,7 @@ async def undo(worktree: Path, branch: str, tip: str, name: str) -> Undone:
     """
     git, ref = Git(worktree), f"refs/heads/{branch}"
     drop_stale(git_dir(worktree), worktree)
-    entries = [entry for entry in (await git(*STATUS)).split("\0") if entry]
+    entries = await _entries(git)
     head, at = await commit_at(git, "HEAD"), await commit_at(git, ref)
     on = (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip()
     if not entries and (head, at, on) == (tip, tip, ref):
@@ -50,6 +54,13 @@ async def undo(worktree: Path, branch: str, tip: str, name: str) -> Undone:
     changed = [await git("diff-tree", "-r", "-z", "--name-only", tip, each) for each in made]
     await _put_back(git, ref, tip)
     return Undone(_names([entry[3:] for entry in entries], changed), tuple(kept))
+
+
+async def _entries(git: Git) -> list[str]:
+    """What differs, as `git status` lists it, without the repositories inside the worktree."""
+    status = await git(*STATUS)
+    apart = set(strangers(git.folder, status))
+    return [entry for entry in status.split("\0") if entry and entry[3:] not in apart]
 
 
 async def _detach(git: Git, commit: str) -> None:
