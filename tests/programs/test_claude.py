@@ -218,7 +218,7 @@ class TestClaude(ProgramStories):
                 Reason.CONTEXT_FULL,
                 id="a full context",
             ),
-            pytest.param({"error": 529}, Reason.CRASHED, id="too busy"),
+            pytest.param({"error": 503}, Reason.CRASHED, id="trouble at the server"),
             pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
         ],
     )
@@ -226,6 +226,11 @@ class TestClaude(ProgramStories):
         self, station: Station, step: dict[str, object], reason: Reason
     ) -> None:
         assert await self.failure(station, step) is reason
+
+    async def test_an_overloaded_provider_costs_no_attempt(self, station: Station) -> None:
+        run = await self.ended(station, {"error": 529})
+        assert (run.outcome, run.reason) == (Outcome.RELEASED, Reason.RATE_LIMIT), run.note
+        assert (await station.fleet.get(run.task)).attempts == 0
 
     @pytest.mark.parametrize(
         ("options", "reason"),
