@@ -155,6 +155,12 @@ async def test_runners_that_join_at_the_same_moment_share_no_name(fleet: Fleet) 
     assert [*Counter(await names(fleet)).values()] == [1] * 12
 
 
+async def test_no_seat_goes_while_its_agent_works(fleet: Fleet) -> None:
+    runner = await joined(fleet, "ada", 3)
+    busy = ("agent-2", "agent-3")
+    assert (await fleet.reseat(runner, busy, 1, called=["agent-9"])).seats == busy
+
+
 async def test_seats_that_are_made_at_the_same_moment_share_no_name(fleet: Fleet) -> None:
     runners = [await joined(fleet, host, 0) for host in ("ada", "bob", "cat")]
     for seats in (1, 3, 2):

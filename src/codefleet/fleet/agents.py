@@ -94,7 +94,7 @@ class Agents(Core):
                 free = islice(
                     free, sorted([runner.id, *rivals]).index(runner.id), None, len(rivals) + 1
                 )
-            names = (*keep, *islice(free, seats - len(keep)))
+            names = (*keep, *islice(free, max(0, seats - len(keep))))
             runner = await self.beat(runner.evolve(seats=names))
             new = {*names} - {*keep}
             rivals = [it.id for it in await self._others(runner) if new.intersection(it.seats)]
