@@ -146,11 +146,6 @@ class Agents(Core):
         """The machines with a living runner that has no seat, because nothing is ready for it."""
         return sorted({runner.host for runner in await self.runners() if not runner.seats})
 
-    async def out_of_room(self) -> str:
-        """What the machines wait for, when none of them can bear one more agent; else empty."""
-        alive = await self.runners()
-        return alive[0].waits if alive and all(runner.waits for runner in alive) else ""
-
     async def take_lane(self, repo: str, holder: RunnerId, dead: Collection[str]) -> Lane | None:
         """The right to land on this repo's trunk, unless another living runner has it."""
         now = await self.store.now()
@@ -186,13 +181,18 @@ class Agents(Core):
         return [it for it in await self.runners() if it.id != runner.id]
 
 
+def seat_name(number: int) -> str:
+    """Seats are numbered through the whole fleet, from one."""
+    return f"agent-{number}"
+
+
 def _free_names(
     keep: Sequence[str], others: Sequence[Runner], called: Sequence[str]
 ) -> Iterator[str]:
     taken = {*keep, *(name for runner in others for name in runner.seats)}
     yield from (name for name in called if name not in taken)
     taken.update(called)
-    yield from (name for number in count(1) if (name := f"agent-{number}") not in taken)
+    yield from (name for number in count(1) if (name := seat_name(number)) not in taken)
 
 
 def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agent:

@@ -16,8 +16,9 @@ class Capacity(Agents, Repos):
 
         Caps are those of this machine: all should have the same.
         """
-        hosts = {runner.host for runner in await self.runners()}
-        full = await self.out_of_room()
+        alive = await self.runners()
+        hosts = {runner.host for runner in alive}
+        full = alive[0].waits if alive and all(runner.waits for runner in alive) else ""
         away = await self._away(hosts)
         caps = caps_of(self.config)
         at_work = await self._at_work(running) if caps else ()

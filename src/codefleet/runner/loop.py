@@ -13,6 +13,7 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Run, Runner, Task
 from codefleet.domain.scheduling import Want
 from codefleet.domain.words import State
+from codefleet.fleet.agents import seat_name
 from codefleet.ports import TaskQuery
 from codefleet.runner import departed
 from codefleet.runner.agents.permission import deny_unanswered
@@ -148,7 +149,7 @@ class Loop:
 
     async def _called(self, ready: Sequence[Task]) -> Sequence[str]:
         """The agents that tasks are for and nobody has seated, of those that we could have."""
-        ours = [f"agent-{number}" for number in range(1, self.agents + 1)]
+        ours = [seat_name(number) for number in range(1, self.agents + 1)]
         called = {task.assignee for task in ready if task.assignee in ours}
         if called:
             called -= {it.name for it in await self.fleet.agents() if it.state != "offline"}
