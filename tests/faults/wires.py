@@ -15,7 +15,7 @@ class Wire:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._open: set[asyncio.StreamWriter] = set()
+        self._open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
         self.is_cut = False
         self.port = 0
 
@@ -23,12 +23,12 @@ class Wire:
         if self.is_cut:
             back.transport.abort()
             return
-        self._open.add(back)
+        self._open[back] = asyncio.current_task()
         try:
             with suppress(OSError, asyncio.CancelledError):  # the test is over
                 await self._answer(near, back)
         finally:
-            self._open.discard(back)
+            del self._open[back]
             back.transport.abort()
 
     def cut(self) -> None:
@@ -38,6 +38,14 @@ class Wire:
 
     def mend(self) -> None:
         self.is_cut = False
+
+    async def close(self) -> None:
+        """Cut it for good, and wait until nobody is on it any more."""
+        self.cut()
+        answering = [task for task in self._open.values() if task]
+        for task in answering:
+            task.cancel()
+        await asyncio.gather(*answering)
 
 
 @asynccontextmanager
@@ -49,7 +57,7 @@ async def wire(answer: Answer) -> AsyncIterator[Wire]:
         yield made
     finally:
         server.close()
-        made.cut()
+        await made.close()
 
 
 def to_postgres(socket: Path) -> Answer:
@@ -91,11 +99,12 @@ async def _both_ways(
 ) -> None:
     """Hand everything on until the far side has no more to say; that it does not hear is told."""
     asking = asyncio.create_task(_hand_on(near, out))
-    await _hand_on(far, back)
-    asking.cancel()
-    await asyncio.gather(asking, return_exceptions=True)
-    with suppress(OSError):
+    try:
+        await _hand_on(far, back)
+    finally:
+        asking.cancel()
         out.close()
+        await asyncio.gather(asking, return_exceptions=True)
 
 
 async def _hand_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

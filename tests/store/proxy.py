@@ -54,6 +54,7 @@ class Wire:
                 task.cancel()
             for writer in (back, out):
                 writer.close()
+            for writer in (back, out):
                 with suppress(OSError):
                     await writer.wait_closed()
 
