@@ -79,6 +79,65 @@ async def test_every_kind_of_edit_is_in_the_commit(repo: SampleRepo) -> None:
     assert repo.git("status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("*\n", "*.log\n"),
+        ("# Created by venv\n*\n", "*.log\n"),
+        ("*\n!.gitignore\n", "*.log\n"),
+        ("*.log\n/**\n*.tmp\r\n", "*.log\n*.tmp\n"),
+    ],
+)
+async def test_work_that_a_new_ignore_list_hides_altogether_is_saved(
+    repo: SampleRepo, written: str, left: str
+) -> None:
+    repo.write("new/work.txt", "work\n")
+    repo.write("left.log", "")
+    (repo.path / ".gitignore").write_bytes(written.encode())
+    assert await salvage(repo.path, "Save")
+    assert repo.read("HEAD", "new/work.txt") == "work\n"
+    assert repo.read("HEAD", ".gitignore") == left
+    assert "left.log" not in repo.git("ls-tree", "--name-only", "HEAD")
+
+
+async def test_an_ignore_list_that_hides_itself_where_there_was_none_is_removed(
+    tmp_path: Path,
+) -> None:
+    repo = make_repo(tmp_path / "repo", {"a.txt": "a\n"})
+    repo.write(".gitignore", "*")
+    repo.write("work.txt", "work\n")
+    assert await salvage(repo.path, "Save")
+    assert repo.git("ls-tree", "--name-only", "HEAD").split() == ["a.txt", "work.txt"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (".gitignore", "*\n!src/\n"),  # all but what it names
+        ("cache/.gitignore", "*\n"),
+    ],
+)
+async def test_an_ignore_list_made_with_care_is_heeded(
+    repo: SampleRepo, file: str, text: str
+) -> None:
+    repo.write(file, text)
+    repo.write("cache/thing.txt", "not work\n")
+    await salvage(repo.path, "Save")
+    assert "cache" not in repo.git("ls-tree", "--name-only", "HEAD").split()
+
+
+async def test_a_repository_that_ignores_everything_itself_goes_on_doing_so(
+    tmp_path: Path,
+) -> None:
+    repo = make_repo(tmp_path / "repo", {"a.txt": "a\n"})
+    repo.write(".gitignore", "*\n")
+    repo.git("add", "--force", ".gitignore")
+    repo.git("commit", "--quiet", "-m", "Name every file by hand")
+    repo.write("scratch.txt", "scratch\n")
+    assert await salvage(repo.path, "Save") is None
+    assert (repo.path / ".gitignore").read_text() == "*\n"
+
+
 async def test_a_clean_worktree_needs_no_commit(repo: SampleRepo) -> None:
     before = repo.sha("HEAD")
     repo.write("noise.log", "ignored\n")

@@ -8,6 +8,7 @@ from codefleet.domain.model import Evidence, Run, Task
 from codefleet.runner import custody, evidence
 from codefleet.runner.giving_up import unless
 from codefleet.runner.hold import Hold
+from codefleet.runner.repos.hidden import show_files
 from codefleet.runner.repos.salvage import salvage, step_off, take_home
 from codefleet.runner.repos.undo import undo
 from codefleet.runner.workplace import Workplace
@@ -50,6 +51,8 @@ class Inspection:
         worktree = self.worktree
         ignored = await self.place.unresolved(worktree)
         await step_off(worktree, str(self.run.branch))
+        if await show_files(worktree, str(self.run.base)):
+            await self.hold.tell("run.warned", "its .gitignore hid everything; that rule is out")
         saved = await salvage(worktree, message)
         left = await take_home(
             worktree, str(self.run.branch), str(self.run.base), f"{self.run.id}-left"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from codefleet.domain.errors import Workspace
 from codefleet.runner.repos.git import Git, failed
+from codefleet.runner.repos.hidden import show_edits, show_files
 from codefleet.runner.repos.locks import common_dir, drop_forgotten, drop_stale
 
 TRIES = 3
@@ -49,7 +50,8 @@ async def salvage(worktree: Path, message: str) -> str | None:
     git = Git(worktree)
     folder = git_dir(worktree)
     drop_stale(folder, worktree)
-    await _show_hidden_edits(git, folder)
+    await show_edits(git, folder)
+    await show_files(worktree)
     status = await git(*STATUS)
     await _save_nested(git, worktree, status)
     commit = None
@@ -239,23 +241,6 @@ def _rebased_branch(folder: Path) -> str | None:
         if name.exists() and (ref := name.read_text().strip()).startswith("refs/heads/"):
             return ref
     return None
-
-
-async def _show_hidden_edits(git: Git, folder: Path) -> None:
-    """Undo `assume-unchanged` and `skip-worktree`, which hide edits from status and add."""
-    if (folder / "info" / "sparse-checkout").exists():
-        return  # there git uses the same marks for the files that it left out
-    listed = await git.run("ls-files", "-v", "-z")
-    if listed.code > 0 and "index" in listed.err:
-        (folder / "index").replace(folder / "index.broken")  # the files are all there is to save
-        return
-    if listed.code:
-        raise failed(git.folder, ("ls-files", "-v"), listed)
-    entries = listed.out.split("\0")
-    hidden = [entry[2:] for entry in entries if entry[:1].islower() or entry[:1] == "S"]
-    for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
-        if hidden:
-            await git("update-index", flag, "-z", "--stdin", stdin="\0".join(hidden))
 
 
 async def _save_nested(git: Git, worktree: Path, status: str) -> None:
