@@ -41,13 +41,13 @@ async def fleet(home: Path, repo: SampleRepo) -> AsyncIterator[Fleet]:
 class Crew:
     """A runner in this process."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
+    def __init__(self, fleet: Fleet, bound_s: float = BOUND_S) -> None:
+        self.fleet, self.bound_s = fleet, bound_s
 
     async def work(self, agents: int = 2, **flags: object) -> None:
         """Work until there is nothing left to do."""
         loop = self.loop(agents, until_idle=True, **flags)
-        async with asyncio.timeout(BOUND_S):
+        async with asyncio.timeout(self.bound_s):
             await loop.run()
 
     def loop(self, agents: int | None = 2, *, until_idle: bool = False, **flags: object) -> Loop:
@@ -64,10 +64,10 @@ class Crew:
             await self.wait_for(condition)
         finally:
             loop.stop()
-            await asyncio.wait_for(running, BOUND_S)
+            await asyncio.wait_for(running, self.bound_s)
 
     async def wait_for(self, condition: Callable[[], Awaitable[object]]) -> None:
-        async with asyncio.timeout(BOUND_S):
+        async with asyncio.timeout(self.bound_s):
             while not await condition():
                 await asyncio.sleep(0.01)
 
