@@ -22,6 +22,8 @@ PROGRAMS = {
 """Started as programs of their own, by the path of their file."""
 LIBRARY = {"codefleet", "codefleet.wiring", "codefleet.testing.conformance"}
 """Imported by programs of users."""
+TELLING = {"event", "tell", "_finish"}
+"""What is called with the kind of an event that it appends."""
 HOP = re.compile(r"\[`([\w/]+\.py)`\]\([^)]+\) `(\w+)`")
 
 
@@ -97,18 +99,31 @@ def test_every_setting_is_read_outside_the_module_that_defines_it() -> None:
 
 
 def test_every_kind_of_event_is_emitted_somewhere() -> None:
-    said = texts(without="codefleet.domain.events")
-    written = {
-        constant.value
+    told = {
+        word.value
         for module in modules()
-        if module not in ("codefleet.domain.events", "codefleet.runner.loop")
-        for constant in ast.walk(parsed(module))
-        if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
+        for call in ast.walk(parsed(module))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in TELLING
+        for word in call.args
+        if isinstance(word, ast.Constant)
     }
+    said = texts(without="codefleet.domain.events")
     paused = {f"{who}.{what}" for who in ("task", "fleet") for what in ("paused", "resumed")}
     assert 'event(f"fleet.{past}"' in said
     assert 'event(f"task.{past}"' in said
-    assert set(KINDS) - written - paused == set()
+    assert set(KINDS) - told - paused == set()
+
+
+def test_only_the_core_reads_and_writes_the_store() -> None:
+    around = [
+        f"{module}:{node.lineno}"
+        for module in modules()
+        if module.startswith(("codefleet.doors", "codefleet.runner"))
+        for node in ast.walk(parsed(module))
+        if isinstance(node, ast.Attribute) and node.attr == "store"
+        if ast.unparse(node.value).endswith("fleet")
+    ]
+    assert around == []
 
 
 def test_every_name_on_the_walk_is_in_its_file() -> None:

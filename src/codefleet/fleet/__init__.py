@@ -1,10 +1,10 @@
 """The verbs, a file per noun. `Fleet` is all of them together: the one core behind every door."""
 
 from codefleet.fleet.archive import Archive
-from codefleet.fleet.conflicts import Conflicts
 from codefleet.fleet.dependencies import Graph
 from codefleet.fleet.exchange import Exchange
 from codefleet.fleet.families import Families
+from codefleet.fleet.log import Log
 from codefleet.fleet.messages import Messages
 from codefleet.fleet.repos import Repos
 from codefleet.fleet.runs import Runs
@@ -21,7 +21,7 @@ class Fleet(
     Messages,
     Runs,
     Repos,
-    Conflicts,
+    Log,
     Exchange,
     Archive,
     Watching,

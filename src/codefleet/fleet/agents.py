@@ -1,6 +1,7 @@
 """Agents: the seats of all runners, and what each does, derived from heartbeats and runs."""
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import count, islice
 from typing import NamedTuple
@@ -119,6 +120,14 @@ class Agents(Core):
             return  # it is back, or somebody else was first
         await self.store.forget_runner(runner.id)
 
+    async def forget_runner(self, runner: Runner) -> None:
+        """Forget a runner of this machine that has ended without leaving."""
+        await self.store.forget_runner(runner.id)
+
+    async def known_runners(self) -> Sequence[Runner]:
+        """The runners that have joined and not left, whether they live or not."""
+        return await self.store.runners()
+
     async def runners(self) -> Sequence[Runner]:
         """The runners that have shown life within their lease, with or without seats."""
         now = await self.store.now()
@@ -172,10 +181,17 @@ class Agents(Core):
         await self.store.write(Write(lanes=[kept]))
         return kept
 
-    async def leave_lane(self, lane: Lane) -> None:
+    async def leave_lane(self, repo: str, holder: RunnerId) -> None:
         """Let somebody else land at once instead of after the lease."""
-        left = lane.evolve(lease_until=await self.store.now(), version=lane.version + 1)
-        await self.store.write(Write(lanes=[left]))
+        for lane in await self.store.lanes():
+            if (lane.repo, lane.holder) == (repo, holder):
+                left = lane.evolve(lease_until=await self.store.now(), version=lane.version + 1)
+                with suppress(Stale):  # somebody else has it already
+                    await self.store.write(Write(lanes=[left]))
+
+    async def lane_holders(self) -> Collection[RunnerId]:
+        """The runners that have a lane, or were the last to have it."""
+        return {lane.holder for lane in await self.store.lanes()}
 
     async def _others(self, runner: Runner) -> Sequence[Runner]:
         return [it for it in await self.runners() if it.id != runner.id]

@@ -7,7 +7,7 @@ from codefleet.domain.dialogue import LONGEST_OPTION, LONGEST_TEXT, MOST_OPTIONS
 from codefleet.domain.errors import Invalid, LostRun, Stale
 from codefleet.domain.events import event
 from codefleet.domain.liveness import covered
-from codefleet.domain.model import Question, QuestionId, Run
+from codefleet.domain.model import Question, QuestionId, Run, TaskId
 from codefleet.domain.secrets import redact
 from codefleet.domain.words import State
 from codefleet.fleet.core import TRIES, Core
@@ -26,6 +26,10 @@ class Asking(Core):
         tasks = await self.store.tasks(TaskQuery(ids=ids, states=WAITING)) if ids else ()
         waiting = {task.id for task in tasks}
         return [question for question in asked if question.task in waiting]
+
+    async def questions_of(self, task: TaskId) -> Sequence[Question]:
+        """All that agents of this task have asked, answered or not."""
+        return [q for q in await self.store.questions() if q.task == task]
 
     async def posed(self, run: Run) -> Sequence[Question]:
         """What this run has asked in its turn and has no answer to yet."""
@@ -80,7 +84,7 @@ class Asking(Core):
 
     async def _question(self, run: Run, asks: Asks, now: datetime) -> Question:
         """The open question of the same words, which an earlier run may have left, or a new one."""
-        known = [q for q in await self.store.questions() if q.task == run.task]
+        known = await self.questions_of(run.task)
         for old in known:
             if old.answered_at is None and old.text == asks.text:
                 return old.evolve(run=run.id, asked_at=now, version=old.version + 1)

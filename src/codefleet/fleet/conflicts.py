@@ -2,14 +2,26 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from codefleet.domain.events import event
 from codefleet.domain.model import Conflict, TaskId
 from codefleet.fleet.core import UNFINISHED, Core
 from codefleet.ports import TaskQuery, Write
 
+LOOK_BACK = timedelta(days=7)
+
 
 class Conflicts(Core):
+    async def open_conflicts(self) -> Sequence[Conflict]:
+        """Collisions between two tasks that are both still unfinished."""
+        since = await self.store.now() - LOOK_BACK
+        found = await self.store.conflicts(since=since)
+        ids = sorted({task for conflict in found for task in conflict.tasks})
+        tasks = await self.store.tasks(TaskQuery(ids=ids)) if ids else ()
+        unfinished = {task.id for task in tasks if task.state in UNFINISHED}
+        return [conflict for conflict in found if unfinished.issuperset(conflict.tasks)]
+
     async def shared_files(self) -> Mapping[str, Sequence[TaskId]]:
         """Files that several unfinished tasks have changed, as git saw it, and which tasks."""
         tasks = {task.id: task for task in await self.store.tasks(TaskQuery(states=UNFINISHED))}

@@ -36,6 +36,14 @@ class Core:
         """Where this machine keeps a shared repo that its user has no clone of."""
         return self.home / "mirrors" / f"{repo}.git"
 
+    async def now(self) -> datetime:
+        """The time by which leases, limits and waits are judged."""
+        return await self.store.now()
+
+    async def about_store(self) -> str:
+        """Which store it is and where, for people; it holds no secret."""
+        return await self.store.about()
+
     @property
     def lease(self) -> timedelta:
         return timedelta(seconds=self.config.lease_s)

@@ -50,9 +50,10 @@ class Messages(Agents):
         """What agents were told while they worked on this task."""
         return [m for m in await self.store.messages() if m.task == task.id and m.delivered_at]
 
-    async def unread(self, task: TaskId) -> Sequence[Message]:
-        """What was said on this task and no agent has got."""
-        return [m for m in await self.store.messages(open_only=True) if m.task == task]
+    async def unread(self, task: TaskId | None = None) -> Sequence[Message]:
+        """What was said, or was said on this task, and no agent has got."""
+        said = await self.store.messages(open_only=True)
+        return [message for message in said if task in (None, message.task)]
 
     async def delivered(self, message: Message, run: Run) -> None:
         """The agent of this run has got the message."""

@@ -1,6 +1,6 @@
 """Runs: claim, note, ask, submit, fail, release, land. Each write carries the run's fence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ from codefleet.domain import lifecycle
 from codefleet.domain.errors import Invalid, LostRun, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Claim, Seat, Verb, move
-from codefleet.domain.model import Event, Question, QuestionId, Run, RunnerId, Task, TaskId
+from codefleet.domain.model import Event, Question, QuestionId, Run, RunId, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.domain.secrets import redact
 from codefleet.domain.words import Outcome, Reason, State
@@ -25,6 +25,26 @@ class Runs(Asking):
         """Give the most urgent tasks that may start to these seats, as far as the caps allow."""
         capped = want._replace(caps=caps_of(self.config))
         return await self.store.claim(seats, capped, lease=self.lease)
+
+    async def next_start(self) -> datetime | None:
+        """When time alone will let something be claimed: the next rest or lease to end."""
+        return await self.store.next_start()
+
+    async def runs_of(self, *tasks: TaskId) -> Sequence[Run]:
+        """The runs of these tasks, first to last."""
+        return await self.store.runs(tasks=tasks) if tasks else ()
+
+    async def last_runs(self, tasks: Iterable[Task]) -> Mapping[TaskId, Run]:
+        """The last run of each of these tasks that has one."""
+        return {run.task: run for run in await self.runs_of(*(task.id for task in tasks))}
+
+    async def live_runs(self) -> Sequence[Run]:
+        """The runs that are under way, on any machine."""
+        return await self.store.runs(live=True)
+
+    async def find_runs(self, ids: Sequence[RunId]) -> Sequence[Run]:
+        """The runs with these ids, as far as there are such."""
+        return await self.store.runs(ids=ids) if ids else ()
 
     async def adopt(self, run: Run, runner: RunnerId) -> Run:
         """Take over a live run whose runner is gone; from now its writes are refused."""

@@ -185,11 +185,6 @@ class Tasks(Capacity, Accounts, Costs):
                     ahead.append(waiting)
         return await self.store.tasks(TaskQuery(ids=list(found))) if found else ()
 
-    async def runs_of(self, ref: str) -> Sequence[Run]:
-        """A task's runs, first to last."""
-        task = await self.get(ref)
-        return await self.store.runs(tasks=[task.id])
-
     async def _task(
         self, draft: Draft, task_id: TaskId, named: Mapping[str, TaskId], now: datetime
     ) -> Task:

@@ -54,6 +54,12 @@ class Workflows(Tasks):
         """The workflow with this id, or the only one whose id begins so."""
         return (await self._stand([await self._flow(ref)]))[0]
 
+    async def tasks_of(self, ref: str) -> Sequence[TaskId]:
+        """The task that is meant or, by the id of a workflow, all of its tasks."""
+        for flow in await self.store.workflows(ids=[ref]):
+            return flow.tasks
+        return [(await self.get(ref)).id]
+
     async def cancel_workflow(self, ref: str) -> WorkflowStatus:
         """Stop every stage that has not ended; what they made so far is archived, not lost."""
         return await self._together(ref, _cancelled)

@@ -215,14 +215,14 @@ class Attempt:
         account = account_of(self.run.coder, self.settings.coders)
         for rest in await self.fleet.rests():
             if rest.account == account:
-                return verdict.Released(sentence(rest, await self.fleet.store.now()))
+                return verdict.Released(sentence(rest, await self.fleet.now()))
         if self.task.attempts >= (self.task.max_attempts or self.settings.attempts):
             return Failed(Reason.CRASHED, "its runner went away at every attempt")
         over = await self.allowance.look()
         return verdict.of_a_stop(over) if over else None
 
     async def _earlier(self) -> Sequence[Run]:
-        runs = await self.fleet.store.runs(tasks=[self.task.id])
+        runs = await self.fleet.runs_of(self.task.id)
         return [run for run in runs if run.number < self.run.number]
 
     async def _prepare(self) -> None:
@@ -231,7 +231,7 @@ class Attempt:
         await silence_earlier(self.hold, self.places, self.notebook)
         ready = await self.place.prepare(self.task, self.run)
         self.task = await insist(lambda: self.fleet.settle(self.run, branch=ready.branch))
-        now = await self.fleet.store.now()
+        now = await self.fleet.now()
         await self.hold.note(
             [event("run.prepared", now, str(ready.path), run=self.run)],
             worktree=str(ready.path),

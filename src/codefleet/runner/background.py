@@ -35,7 +35,7 @@ async def ensure(fleet: Fleet) -> bool:
 
 async def is_staffed(fleet: Fleet) -> bool:
     """Does any runner live?"""
-    known = {runner.id for runner in await fleet.store.runners()}
+    known = {runner.id for runner in await fleet.known_runners()}
     return bool(known - await departed.everywhere(fleet))
 
 
@@ -84,7 +84,7 @@ def _stop(loop: Loop, stopped: asyncio.Event) -> None:
 
 
 async def _has_work(fleet: Fleet) -> bool:
-    counts = await fleet.store.counts()
+    counts = await fleet.counts()
     return any(number for state, number in counts.items() if state not in FINAL)
 
 

@@ -151,10 +151,10 @@ def _place(repo: str) -> str:
 async def _stored(home: Path) -> Stored:
     try:
         async with open_fleet(home) as fleet:
-            tasks = await fleet.store.tasks(TaskQuery(states=UNFINISHED))
+            tasks = await fleet.list(TaskQuery(states=UNFINISHED))
             repos = await fleet.repos()
             elsewhere = {repo.name for repo in repos if fleet.is_elsewhere(repo)}
-            return Stored(repos, elsewhere, tasks, await fleet.store.about())
+            return Stored(repos, elsewhere, tasks, await fleet.about_store())
     except FleetError as trouble:
         return Stored(trouble=trouble)
 

@@ -43,7 +43,7 @@ async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
 
 async def trim(desk: Desk) -> None:
     """Keep no more worktrees per repo than the fleet has seats: more came only by mishaps."""
-    seats = sum(len(runner.seats) for runner in await desk.fleet.store.runners())
+    seats = sum(len(runner.seats) for runner in await desk.fleet.known_runners())
     for repo in await desk.repos():
         place = Workplace(desk, repo)
         slots = await place.pool.slots()
@@ -78,7 +78,7 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
 async def _end_agents(desk: Desk) -> AsyncIterator[Told]:
     """End what a killed runner left at work here; each agent has its time to end by itself."""
     here = desk.fleet.host
-    live = [run for run in await desk.fleet.store.runs(live=True) if run.host == here]
+    live = [run for run in await desk.fleet.live_runs() if run.host == here]
     working: dict[RunId, Kept] = {}
     for run in live:
         kept = await custody.adopt(desk.places.run(run))
@@ -138,11 +138,11 @@ async def _branches(
 
 
 async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[Told]:
-    now = await desk.fleet.store.now()
+    now = await desk.fleet.now()
     oldest = now - timedelta(days=desk.fleet.config.keep_runs_days)
     folders = desk.places.home / "runs"
     for folder in sorted(folders.iterdir()) if folders.is_dir() else ():
-        found = await desk.fleet.store.runs(ids=[RunId(folder.name)])
+        found = await desk.fleet.find_runs([RunId(folder.name)])
         ended = found[0].ended_at if found else _last_change(folder)
         if ended is None or ended > oldest:
             continue

@@ -21,8 +21,8 @@ async def here(fleet: Fleet) -> Sequence[Runner]:
     One from another boot or container, whose pid means nothing here, is judged by its heartbeat:
     it may be of another machine of the same name.
     """
-    oldest = await fleet.store.now() - fleet.lease
-    known = [runner for runner in await fleet.store.runners() if runner.host == fleet.host]
+    oldest = await fleet.now() - fleet.lease
+    known = [runner for runner in await fleet.known_runners() if runner.host == fleet.host]
     return [it for it in known if not (_is_alive(it) if _is_ours(it) else it.seen_at >= oldest)]
 
 
@@ -36,26 +36,26 @@ def _is_alive(runner: Runner) -> bool:
 
 async def long_gone(fleet: Fleet) -> Sequence[Runner]:
     """The runners of other machines that have been silent for so long that nobody expects them."""
-    oldest = await fleet.store.now() - LONG
-    known = [runner for runner in await fleet.store.runners() if runner.host != fleet.host]
+    oldest = await fleet.now() - LONG
+    known = [runner for runner in await fleet.known_runners() if runner.host != fleet.host]
     return [runner for runner in known if runner.seen_at < oldest]
 
 
 async def everywhere(fleet: Fleet) -> set[str]:
     """The runners that have ended as far as one can tell from here: others' by their heartbeat."""
-    oldest = await fleet.store.now() - fleet.lease
-    known = [runner for runner in await fleet.store.runners() if runner.host != fleet.host]
+    oldest = await fleet.now() - fleet.lease
+    known = [runner for runner in await fleet.known_runners() if runner.host != fleet.host]
     silent = [runner for runner in known if runner.seen_at < oldest]
     return {runner.id for runner in (*await here(fleet), *silent)}
 
 
 async def orphans(fleet: Fleet) -> Sequence[Run]:
     """Live runs of this machine whose runner is gone."""
-    mine = [run for run in await fleet.store.runs(live=True) if run.host == fleet.host]
+    mine = [run for run in await fleet.live_runs() if run.host == fleet.host]
     if not mine:
         return ()
     gone = {runner.id: runner for runner in await here(fleet)}
-    known = {runner.id for runner in await fleet.store.runners()}
+    known = {runner.id for runner in await fleet.known_runners()}
     ours = {name for name, runner in gone.items() if _is_ours(runner)}
     runs = Places(fleet.home)
     return [
@@ -92,7 +92,7 @@ async def _namesakes(fleet: Fleet) -> Mapping[str, datetime]:
 
 async def lane_holders(fleet: Fleet) -> set[str]:
     """Holders of lanes that will never come back."""
-    known = {runner.id for runner in await fleet.store.runners()}
+    known = {runner.id for runner in await fleet.known_runners()}
     dead = {runner.id for runner in await here(fleet)}
-    holders = {lane.holder for lane in await fleet.store.lanes()}
+    holders = await fleet.lane_holders()
     return {holder for holder in holders if holder not in known or holder in dead}

@@ -7,10 +7,8 @@ from pathlib import Path
 from codefleet.config import FILE, Config, load
 from codefleet.config.live import Live
 from codefleet.domain.errors import FleetError
-from codefleet.domain.events import event
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
-from codefleet.ports import Write
 from codefleet.runner.agents.tail import Beat
 from codefleet.runner.places import Places
 from codefleet.runner.repos.remote import Remote
@@ -77,13 +75,8 @@ class Desk:
             found = live.refresh()
             if found is None:
                 continue
-            now = await self.fleet.store.now()
-            told = (
-                event("config.refused", now, found.problem)
-                if isinstance(found, FleetError)
-                else event("config.changed", now)
-            )
-            await self.fleet.store.write(Write(events=[told]))
+            refused = found.problem if isinstance(found, FleetError) else ""
+            await self.fleet.settings_changed(refused)
         self.fleet.config = self._house.config
 
     def _watch(self, repo: Repo | None) -> Live:

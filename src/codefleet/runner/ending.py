@@ -22,7 +22,7 @@ async def write_down(
         case verdict.Failed() as bad:
             return await hold.end(lambda run: fleet.fail(run, bad.reason, bad.note, settings))
         case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
-            until = _rest_after_limit(await fleet.store.now(), earlier, settings)
+            until = _rest_after_limit(await fleet.now(), earlier, settings)
             return await hold.end(lambda run: fleet.release(run, note, until=until, reason=reason))
         case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
             refused = rests.Refused(reason, note, until)

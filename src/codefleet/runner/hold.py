@@ -70,7 +70,7 @@ class Hold:
 
     async def tell(self, kind: str, text: str = "", **data: Any) -> None:
         """Append one event about this run."""
-        now = await self.fleet.store.now()
+        now = await self.fleet.now()
         await self.note([event(kind, now, text, run=self.run, **data)])
 
     @asynccontextmanager

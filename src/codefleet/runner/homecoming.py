@@ -29,7 +29,7 @@ async def _end_forgotten_agents(desk: Desk) -> None:
     runs = desk.places.home / "runs"
     # The folders before the store: whatever begins in between is not looked at.
     folders = [each for each in runs.glob("*") if not (each / "exit.json").exists()]
-    live = {run.id for run in await desk.fleet.store.runs(live=True)}
+    live = {run.id for run in await desk.fleet.live_runs()}
     for folder in folders:
         if folder.name in live:
             continue
@@ -54,7 +54,7 @@ async def _put_away(desk: Desk, repo: Repo) -> None:
 
 
 async def _at_work(desk: Desk) -> set[TaskId]:
-    live = await desk.fleet.store.runs(live=True)
+    live = await desk.fleet.live_runs()
     return {run.task for run in live if run.host == desk.fleet.host}
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from codefleet.config import Config
-from codefleet.domain.errors import FleetError, IllegalMove, Stale, StoreTrouble, Workspace
+from codefleet.domain.errors import FleetError, IllegalMove, StoreTrouble, Workspace
 from codefleet.domain.model import Check, Evidence, Lane, Repo, RunnerId, Task
 from codefleet.domain.words import Reason, State
 from codefleet.fleet import Fleet
@@ -109,7 +109,7 @@ class Landing:
 
     async def _try(self, grip: "Grip", repo: Repo, settings: Config) -> trunk.Result:
         places, task = self.desk.places, grip.task
-        run = (await self.fleet.store.runs(tasks=[task.id]))[-1]
+        run = (await self.fleet.runs_of(task.id))[-1]
         commands = (*settings.checks, *task.checks)
         folder = places.run(run) / "evidence"
         remote = self.desk.remote(repo)
@@ -182,25 +182,13 @@ class Landing:
         finally:
             renewal.cancel()
             await asyncio.gather(renewal, return_exceptions=True)
-            await self._leave(lane.repo)
+            await self.fleet.leave_lane(lane.repo, self.holder)
 
     async def _renew(self, lane: Lane) -> None:
         while True:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
             with suppress(StoreTrouble):  # a store that is busy now may not be in a while
                 lane = await self.fleet.keep_lane(lane)
-
-    async def _leave(self, repo: str) -> None:
-        ours = [
-            lane
-            for lane in await self.fleet.store.lanes()
-            if lane.repo == repo and lane.holder == self.holder
-        ]
-        for lane in ours:
-            try:
-                await self.fleet.leave_lane(lane)
-            except Stale:
-                return
 
 
 class Grip:

@@ -57,7 +57,7 @@ class Loop:
         self.me: Runner | None = None
         self._attempts: dict[str, Attempt] = {}
         self._driving: dict[str, asyncio.Task[None]] = {}
-        self._waiting = Waiting(desk)
+        self._waiting = Waiting(desk.fleet)
         self._stopping = False
         self._admission = Admission(desk.fleet)
         self._waits = ""
@@ -142,8 +142,8 @@ class Loop:
         if self._least is None:
             return self.agents, ()
         ready = await self.fleet.list(TaskQuery(ready=True, limit=self.agents))
-        now = await self.fleet.store.now()
-        lost = sum(run.lease_until <= now for run in await self.fleet.store.runs(live=True))
+        now = await self.fleet.now()
+        lost = sum(run.lease_until <= now for run in await self.fleet.live_runs())
         many = len(self._attempts) + len(ready) + lost
         return max(self._least, min(self.agents, many)), await self._called(ready)
 
@@ -210,7 +210,7 @@ class Loop:
         try:
             attempt = Attempt(self.desk, task, run, await self.desk.repo(task.repo))
         except FleetError as bad:  # settings that cannot be read: without them nothing is checked
-            later = await self.fleet.store.now() + timedelta(seconds=SETTINGS_PAUSE_S)
+            later = await self.fleet.now() + timedelta(seconds=SETTINGS_PAUSE_S)
             await self.fleet.release(run, bad.problem, until=later)
             return
         driving = asyncio.create_task(attempt.drive(), name=run.id)
@@ -236,7 +236,7 @@ class Loop:
                 attempt.stop(Cause.CANCELLED, "the task was cancelled")
             elif task.paused and task.fence == attempt.run.fence:
                 attempt.stop(Cause.PAUSED, "the task was paused")
-        if await self.fleet.store.messages(open_only=True):
+        if await self.fleet.unread():
             for attempt in held.values():
                 attempt.bring_mail()
 
@@ -266,7 +266,7 @@ class Loop:
             except Stale:
                 continue  # another runner was faster
         for runner in await departed.here(self.fleet):
-            await self.fleet.store.forget_runner(runner.id)
+            await self.fleet.forget_runner(runner)
         for runner in await departed.long_gone(self.fleet):
             await self.fleet.strike_off(runner)
 

@@ -15,7 +15,7 @@ async def patrol(fleet: Fleet, ours: Sequence[Run]) -> None:
     if not ours:
         return
     by_repo: dict[str, list[Run]] = defaultdict(list)
-    for run in await fleet.store.runs(live=True):
+    for run in await fleet.live_runs():
         if run.worktree and run.base and run.host == ours[0].host:
             by_repo[(await fleet.get(run.task)).repo].append(run)
     for name, runs in by_repo.items():

@@ -150,7 +150,7 @@ async def _answered(fleet: Fleet, task: Task, run: Run) -> Question | None:
     earlier = [each for each in await fleet.runs_of(task.id) if each.number < run.number]
     for each in reversed(earlier):
         if each.outcome is Outcome.ASKED:
-            asked = await fleet.store.questions()
+            asked = await fleet.questions_of(task.id)
             return next((question for question in asked if question.run == each.id), None)
         if each.reason is Reason.CANCELLED:
             return None

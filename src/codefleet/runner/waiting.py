@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from codefleet.domain.words import State
+from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.runner.bounds import rests
 from codefleet.runner.desk import Desk
@@ -25,14 +26,14 @@ NEWS = (
 class Waiting:
     """Sleeps until something may have changed; `wake` ends it from inside the runner."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk, self._store = desk, desk.fleet.store
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
         self._seen = 0
         self._wake = asyncio.Event()
 
     async def begin(self) -> None:
         """Count as news only what comes from now on."""
-        self._seen = await self._store.last_seq()
+        self._seen = await self._fleet.last_seq()
 
     def wake(self) -> None:
         self._wake.set()
@@ -40,7 +41,7 @@ class Waiting:
     async def for_news(self, patience: Callable[[], Awaitable[float]]) -> None:
         """Wait for news, for a wake-up, or until something can happen by itself."""
         while not self._wake.is_set():
-            changed = asyncio.ensure_future(self._store.changed(self._seen, await patience()))
+            changed = asyncio.ensure_future(self._fleet.changed(self._seen, await patience()))
             woken = asyncio.ensure_future(self._wake.wait())
             await asyncio.wait({changed, woken}, return_when="FIRST_COMPLETED")
             for waiting in (changed, woken):
@@ -57,21 +58,21 @@ class Waiting:
         longest = ROOM_S if lacks_room else LANDING_S if lands else LONGEST_S
         if not has_seats:
             return longest
-        now = await self._store.now()
-        due = (await self._store.next_start(), await rests.next_end(self._desk.fleet))
+        now = await self._fleet.now()
+        due = (await self._fleet.next_start(), await rests.next_end(self._fleet))
         return min(longest, *(_seconds_until(each, now) for each in due))
 
     async def _has_news(self) -> bool:
-        latest = await self._store.last_seq()
-        found = await self._store.events(after=self._seen, kinds=NEWS, limit=1)
+        latest = await self._fleet.last_seq()
+        found = await self._fleet.events(after=self._seen, kinds=NEWS, limit=1)
         self._seen = latest
         return bool(found)
 
 
 async def is_over(desk: Desk, coder: str) -> bool:
     """Is there nothing left that goes on by itself? What waits to land for a human does not."""
-    counts = await desk.fleet.store.counts()
-    if counts.get(State.RUNNING) or await desk.fleet.store.next_start():
+    counts = await desk.fleet.counts()
+    if counts.get(State.RUNNING) or await desk.fleet.next_start():
         return False
     if await rests.hold_up(desk, coder) or await _waits_for_a_remote(desk):
         return False

@@ -138,7 +138,7 @@ class Workplace:
 
     async def taken_by_another(self, run: Run) -> bool:
         """Does a later run of the same task, or any other live run, use this run's worktree?"""
-        others = [o for o in await self.fleet.store.runs(live=True) if o.host == run.host]
+        others = [o for o in await self.fleet.live_runs() if o.host == run.host]
         return any(other.id != run.id and other.worktree == run.worktree for other in others)
 
     async def _others(self, task: Task) -> set[str]:
@@ -214,7 +214,7 @@ class Workplace:
 
     async def _first_base(self, task: Task) -> str | None:
         """Where the stage's own work began: only what came after counts as its own."""
-        runs = await self.fleet.store.runs(tasks=[task.id])
+        runs = await self.fleet.runs_of(task.id)
         return next((run.base for run in runs if run.base), None)
 
     async def _merge(self, worktree: Path, what: str) -> tuple[str, ...]:
@@ -232,12 +232,10 @@ class Workplace:
 
     async def in_use(self) -> Collection[Path]:
         """The worktrees of live runs, and those on branches of unfinished tasks."""
-        busy = {
-            Path(run.worktree) for run in await self.fleet.store.runs(live=True) if run.worktree
-        }
+        busy = {Path(run.worktree) for run in await self.fleet.live_runs() if run.worktree}
         slots = {slot.path: task_of_branch(slot.branch) for slot in await self.pool.slots()}
         ids = sorted({task for task in slots.values() if task})
-        tasks = await self.fleet.store.tasks(TaskQuery(ids=ids)) if ids else ()
+        tasks = await self.fleet.list(TaskQuery(ids=ids)) if ids else ()
         unfinished = {task.id for task in tasks if task.state in UNFINISHED}
         return busy | {path for path, task in slots.items() if task in unfinished}
 
@@ -247,7 +245,7 @@ async def branches_of_tasks(fleet: Fleet, repo: Path) -> list[str]:
     listed = await Git(repo)("for-each-ref", "--format=%(refname)", "refs/heads/fleet/")
     branches = [ref.removeprefix("refs/heads/") for ref in listed.splitlines()]
     ids = sorted({task for each in branches if (task := task_of_branch(each))})
-    tasks = await fleet.store.tasks(TaskQuery(ids=ids)) if ids else ()
+    tasks = await fleet.list(TaskQuery(ids=ids)) if ids else ()
     known = {task.id for task in tasks}
     return [each for each in branches if task_of_branch(each) in known]
 

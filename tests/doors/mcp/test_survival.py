@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from codefleet.domain.model import TaskId
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import BOUND_S, connected
 from tests.gitrepo import SampleRepo
@@ -204,5 +205,5 @@ def _stage(name: str, *steps: str, needs: Sequence[int] = ()) -> dict[str, Any]:
 
 async def _running(home: Path, worker: str) -> None:
     async with open_fleet(home) as fleet, asyncio.timeout(BOUND_S):
-        while not any(run.worktree for run in await fleet.runs_of(worker)):
+        while not any(run.worktree for run in await fleet.runs_of(TaskId(worker))):
             await fleet.store.changed(await fleet.store.last_seq(), within=0.5)

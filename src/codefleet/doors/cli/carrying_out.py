@@ -7,7 +7,7 @@ from codefleet.doors.cli.call import home, say
 from codefleet.doors.cli.run import heed_signals
 from codefleet.doors.cli.watch import watching
 from codefleet.fleet import Fleet
-from codefleet.runner import departed
+from codefleet.runner.background import is_staffed
 from codefleet.runner.desk import Desk
 from codefleet.runner.loop import Loop
 
@@ -20,7 +20,7 @@ async def carry_out(fleet: Fleet, flow: str, *, agents: int | None, quiet: bool)
     async with AsyncExitStack() as stack:
         view = None if quiet else await stack.enter_async_context(watching(home(), flow))
         tell = view.tell if view else say
-        if await _has_runner(fleet):
+        if await is_staffed(fleet):
             await _watch(fleet, flow)
             return 0
         loop = Loop(Desk(fleet, {"agents": agents}), agents=agents, until_idle=True)
@@ -32,8 +32,8 @@ async def carry_out(fleet: Fleet, flow: str, *, agents: int | None, quiet: bool)
 
 async def _watch(fleet: Fleet, flow: str) -> None:
     while not await _rests(fleet, flow):
-        news = await fleet.store.changed(await fleet.store.last_seq(), within=LOOK_AGAIN_S)
-        if not news and not await _has_runner(fleet):
+        news = await fleet.changed(await fleet.last_seq(), within=LOOK_AGAIN_S)
+        if not news and not await is_staffed(fleet):
             say("the runner has gone; `fleet run` goes on")
             return
 
@@ -45,7 +45,3 @@ async def _rests(fleet: Fleet, flow: str) -> bool:
     if stands.state is State.ASKING:
         moving.remove(State.PENDING)  # what waits, waits for the answer
     return not any(task.state in moving for task in stands.tasks)
-
-
-async def _has_runner(fleet: Fleet) -> bool:
-    return len(await fleet.store.runners()) > len(await departed.everywhere(fleet))

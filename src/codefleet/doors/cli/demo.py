@@ -77,7 +77,7 @@ async def _work(fleet: "Fleet", home: Path) -> None:
         running = asyncio.create_task(loop.run())
         try:
             async for _event in fleet.follow():
-                counts = await fleet.store.counts()
+                counts = await fleet.counts()
                 if set(counts) <= {"completed", "failed"} or running.done():
                     break
         finally:
@@ -100,7 +100,7 @@ async def _sum_up(fleet: "Fleet", tasks: "Sequence[Task]") -> None:
     from codefleet.ports import TaskQuery
 
     ended = await fleet.list(TaskQuery(ids=[task.id for task in tasks]))
-    runs = await fleet.store.runs(tasks=[task.id for task in tasks])
+    runs = await fleet.runs_of(*(task.id for task in tasks))
     landed = sum(task.landed is not None for task in ended)
     spent = sum(run.usage.cost_usd for run in runs)
     say(f"{landed} of {len(ended)} tasks landed on the trunk, {len(runs)} runs, {spent:.2f} USD")

@@ -30,10 +30,10 @@ class LiveView:
     async def follow(self) -> None:
         self._live.start()
         while True:
-            seen = await self._fleet.store.last_seq()
+            seen = await self._fleet.last_seq()
             await self._draw()
             await asyncio.sleep(FRAME_S)  # no eye sees more, and drawing costs
-            await self._fleet.store.changed(seen, within=1.0)
+            await self._fleet.changed(seen, within=1.0)
 
     async def finish(self) -> None:
         try:
@@ -50,7 +50,7 @@ class LiveView:
 
     async def _whole_fleet(self) -> str:
         now = await self._fleet.status()
-        news = await self._fleet.store.events(kinds=TOLD, limit=NEWS_SHOWN, newest=True)
+        news = await self._fleet.events(kinds=TOLD, limit=NEWS_SHOWN, newest=True)
         return "\n\n".join(_parts(now, news, *self._live.console.size))
 
     async def _workflow(self, flow: str) -> str:

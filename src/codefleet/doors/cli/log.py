@@ -48,7 +48,7 @@ def log(
             read_all = _story_since if archived else _all_since
             seen = await read_all(fleet, task, since, limit, as_json)
         if follow:
-            seen = seen or await fleet.store.last_seq()
+            seen = seen or await fleet.last_seq()
             async for event in fleet.follow(after=seen, task=task):
                 _put([event], seen, as_json)
 

@@ -32,7 +32,7 @@ def _now() -> datetime:
     """The same for all of one command, by the clock that will judge them."""
     known = click.get_current_context().meta
     if __name__ not in known:
-        known[__name__] = call(lambda fleet: fleet.store.now())
+        known[__name__] = call(lambda fleet: fleet.now())
     now: datetime = known[__name__]
     return now
 

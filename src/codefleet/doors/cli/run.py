@@ -42,12 +42,12 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
         least, most = agents or (None, None)
         desk = Desk(fleet, {"agents": most, "coder": coder})
         loop = Loop(desk, agents=most, least=least, coder=coder, until_idle=until_idle)
-        began = await fleet.store.last_seq()
+        began = await fleet.last_seq()
         async with watching(home()) as view:
             loop.tell = view.tell
             stopped = heed_signals(loop, view.tell)
             await loop.run()
-        failed = len(await fleet.store.events(after=began, kinds=["task.failed"]))
+        failed = len(await fleet.events(after=began, kinds=["task.failed"]))
         if failed:
             say(f"{failed} {'tasks' if failed > 1 else 'task'} failed; `fleet list` shows why")
         return 128 + stopped[0] if stopped else int(until_idle and failed > 0)

@@ -53,7 +53,7 @@ async def _view(fleet: Fleet, flow: str | None) -> View:
 
         return LiveView(fleet, flow)
     tasks = (await fleet.workflow(flow)).workflow.tasks if flow else None
-    return Lines(fleet, await fleet.store.last_seq(), tasks)
+    return Lines(fleet, await fleet.last_seq(), tasks)
 
 
 class Lines:
@@ -67,11 +67,11 @@ class Lines:
     async def follow(self) -> None:
         while True:
             await self.finish()
-            await self._fleet.store.changed(self._seen, within=5.0)
+            await self._fleet.changed(self._seen, within=5.0)
 
     async def finish(self) -> None:
-        latest = await self._fleet.store.last_seq()
-        while events := await self._fleet.store.events(after=self._seen, kinds=SHOWN):
+        latest = await self._fleet.last_seq()
+        while events := await self._fleet.events(after=self._seen, kinds=SHOWN):
             for event in events:
                 self._seen = event.seq
                 if self._tasks is None or event.task in self._tasks:

@@ -77,7 +77,7 @@ class OwnRun(Toolset):
         run = await self.house.own_run()
         mine = await self.fleet.get(run.task)
         tasks = [*await self.fleet.needs_of(mine), *await self.fleet.children_of(mine)]
-        runs = await self.house.last_runs(tasks)
+        runs = await self.fleet.last_runs(tasks)
         return {
             "tasks": [
                 {**briefly.task(task), "result": views.result(runs.get(task.id))} for task in tasks

@@ -6,7 +6,7 @@ from mcp.server.mcpserver import Context
 
 from codefleet.coders import fitness
 from codefleet.domain.checking import checked
-from codefleet.domain.model import Draft, Event, Task, TaskId
+from codefleet.domain.model import Draft, Event, Task
 from codefleet.domain.words import State
 from codefleet.doors.mcp import briefly
 from codefleet.doors.mcp.house import Toolset, View
@@ -36,7 +36,7 @@ class Commander(Toolset):
         why = await self.fleet.why(tasks)
         return {
             "tasks": [{**briefly.task(t), "waits_for": why[t.id].text} for t in tasks],
-            "counts": dict(await self.fleet.store.counts()),
+            "counts": dict(await self.fleet.counts()),
         }
 
     async def check_agent_status(self) -> View:
@@ -60,7 +60,7 @@ class Commander(Toolset):
         """Tasks that were completed, newest first, with what each came to."""
         query = TaskQuery(states=[State.COMPLETED], limit=count, newest_first=True)
         tasks = await self.fleet.list(query)
-        runs = await self.house.last_runs(tasks)
+        runs = await self.fleet.last_runs(tasks)
         return {"tasks": [briefly.completed(task, runs.get(task.id)) for task in tasks]}
 
     async def find_similar_tasks(self, query: str, count: Limit = 5) -> View:
@@ -144,7 +144,7 @@ class Commander(Toolset):
 
         Tells progress meanwhile. `settled` is false when the time was over first: call again.
         """
-        tasks = [task for each in ids for task in await self._tasks(each)]
+        tasks = [task for each in ids for task in await self.fleet.tasks_of(each)]
         seen: list[Task] = []
         steps = 0
         async for found in self.fleet.watch(tasks, timeout_seconds):
@@ -155,12 +155,6 @@ class Commander(Toolset):
             "settled": await self.fleet.settled(seen),
             "tasks": [briefly.task(task) for task in seen],
         }
-
-    async def _tasks(self, ref: str) -> list[TaskId]:
-        """A workflow by its id stands for all of its tasks."""
-        for flow in await self.fleet.store.workflows(ids=[ref]):
-            return list(flow.tasks)
-        return [(await self.fleet.get(ref)).id]
 
     async def _moved(self, task: Task) -> View:
         await self.house.staff()

@@ -1,12 +1,11 @@
 """What every toolset stands on: the fleet, the places of its home, and who is calling."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from codefleet.domain.errors import Invalid, NotFound, Refused
-from codefleet.domain.model import Repo, Run, Task, TaskId
+from codefleet.domain.model import Repo, Run
 from codefleet.fleet import Fleet
 from codefleet.runner import background
 from codefleet.runner.desk import Desk
@@ -61,12 +60,6 @@ class House:
             return None
         await refuse_unknown(repo, str(ref))
         return ref
-
-    async def last_runs(self, tasks: Iterable[Task]) -> dict[TaskId, Run]:
-        """The last run of each of these tasks that has one."""
-        ids = [task.id for task in tasks]
-        runs = await self.fleet.store.runs(tasks=ids) if ids else ()
-        return {run.task: run for run in runs}
 
 
 class Toolset:

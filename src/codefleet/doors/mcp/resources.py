@@ -45,7 +45,7 @@ class Resources:
         return json.dumps(found.evidence.plain(), indent=2) if found.evidence else "null"
 
     async def _run(self, name: str) -> Run:
-        found = await self.fleet.store.runs(ids=[RunId(name)])
+        found = await self.fleet.find_runs([RunId(name)])
         if not found:
             refused = NotFound(f"no run {name[:80]}", hint="get_worker_status names the run_id")
             raise ResourceError(f"{refused.problem}; {refused.hint}")

@@ -126,7 +126,7 @@ class Workers(Toolset):
             if not statuses or views.status(task) in statuses
         ]
         shown, more = page(fits, limit, cursor)
-        runs, eye = await self.house.last_runs(shown), await self._eye()
+        runs, eye = await self.fleet.last_runs(shown), await self._eye()
         workers = [views.worker(task, runs.get(task.id), eye) for task in shown]
         return {
             "workers": workers,
@@ -144,7 +144,7 @@ class Workers(Toolset):
         `resources`.
         """
         task = await self.fleet.get(worker_id)
-        run = (await self.house.last_runs([task])).get(task.id)
+        run = (await self.fleet.last_runs([task])).get(task.id)
         found = {**await self._view(task), "result": views.result(run)}
         if run:
             found["resources"] = [
@@ -172,12 +172,12 @@ class Workers(Toolset):
         return {"worker_id": task.id, "cleaned": [told._asdict() async for told in doing]}
 
     async def _view(self, task: Task) -> View:
-        run = (await self.house.last_runs([task])).get(task.id)
+        run = (await self.fleet.last_runs([task])).get(task.id)
         seen = views.worker(task, run, await self._eye())
         return {**seen, "repo_path": (await self.fleet.repo(task.repo)).path}
 
     async def _eye(self) -> views.Eye:
-        return views.Eye(await self.fleet.store.now(), self.house.desk.places, self.fleet.lease)
+        return views.Eye(await self.fleet.now(), self.house.desk.places, self.fleet.lease)
 
 
 def _ability(name: str) -> View:

@@ -63,7 +63,7 @@ class Workflows(Toolset):
     ) -> View:
         """Workflows, newest first, of these statuses or all. Go on with next_cursor."""
         views.refuse_unknown(statuses or ())
-        now = await self.fleet.store.now()
+        now = await self.fleet.now()
         every = [views.workflow(stands, now) for stands in await self.fleet.workflows()]
         fits = [view for view in every if not statuses or view["status"] in statuses]
         flows, more = page(fits, limit, cursor)
@@ -104,7 +104,7 @@ class Workflows(Toolset):
         return {"workflow_id": workflow_id, "cleaned": told}
 
     async def _view(self, stands: WorkflowStatus) -> View:
-        return views.workflow(stands, await self.fleet.store.now())
+        return views.workflow(stands, await self.fleet.now())
 
 
 def _timed(stage: dict[str, Any], seconds: float | None) -> dict[str, Any]:

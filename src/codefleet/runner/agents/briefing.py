@@ -12,12 +12,12 @@ async def brief(
     fleet: Fleet, task: Task, run: Run, repo: Repo, settings: Config, conflicts: Sequence[str]
 ) -> Story:
     """The whole story of a task, for the agent of this run."""
-    questions = await fleet.store.questions()
-    runs = await fleet.store.runs(tasks=[task.id])
+    questions = await fleet.questions_of(task.id)
+    runs = await fleet.runs_of(task.id)
     return Story(
         task=task,
         earlier=[each for each in runs if each.number < run.number],
-        answers=[q for q in questions if q.task == task.id and q.answer is not None],
+        answers=[q for q in questions if q.answer is not None],
         conflicts=conflicts,
         checks=(*settings.checks, *task.checks),
         trunk=repo.trunk,
@@ -30,14 +30,14 @@ async def brief(
 
 async def asked_before(fleet: Fleet, run: Run) -> Sequence[Question]:
     """What agents of this run's task have asked in words, before this run."""
-    asked = [q for q in await fleet.store.questions() if q.task == run.task and q.run != run.id]
-    return [question for question in asked if question.tool is None]
+    asked = await fleet.questions_of(run.task)
+    return [question for question in asked if question.run != run.id and question.tool is None]
 
 
 async def _results(fleet: Fleet, task: Task) -> Sequence[tuple[Task, Result]]:
     """What the tasks that this one needs have come to, each by its last run that says so."""
     needs = {need.id: need for need in await fleet.needs_of(task)}
-    runs = await fleet.store.runs(tasks=list(needs)) if needs else ()
+    runs = await fleet.runs_of(*needs)
     said = {run.task: run.result for run in runs if run.result}
     return [(needs[need], result) for need, result in said.items()]
 

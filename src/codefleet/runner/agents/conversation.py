@@ -118,7 +118,7 @@ class Conversation:
 
     async def _decisions(self) -> dict[str, Decision]:
         run = self.hold.run
-        told = await self.hold.fleet.store.events(
+        told = await self.hold.fleet.events(
             task=run.task, kinds=["run.permission"], newest=True, limit=MOST_REQUESTS
         )
         return {

@@ -20,7 +20,7 @@ from codefleet.runner.places import Places
 
 async def silence_earlier(hold: Hold, places: Places, notebook: Notebook) -> None:
     """An agent whose runner froze past its lease may still work: never two in one folder."""
-    for run in await hold.fleet.store.runs(tasks=[hold.run.task]):
+    for run in await hold.fleet.runs_of(hold.run.task):
         if run.number < hold.run.number and run.host == hold.run.host:
             kept = await custody.adopt(places.run(run))
             if kept:

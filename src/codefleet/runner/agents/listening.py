@@ -102,7 +102,7 @@ class Listener:
         lines = self._tail.read(final=final)
         if lines is None:
             return False
-        now = await self.hold.fleet.store.now()
+        now = await self.hold.fleet.now()
         events = self._hear(lines, now)
         booked = self.ledger.book(self.hold.run, now)
         await self.hold.note(
@@ -136,7 +136,7 @@ class Listener:
 
     async def _close_the_bill(self) -> None:
         """Book what a program used and did not sum up, and warn of limits that came near."""
-        now = await self.hold.fleet.store.now()
+        now = await self.hold.fleet.now()
         prompt = self.kept.folder / "prompt.md"
         if rest := self.ledger.close(self.hold.run, self.heard, prompt, now):
             await self.hold.note(rest.lines, usage=rest.usage)
@@ -154,7 +154,7 @@ class Listener:
         if not self._pulse.due():
             return
         self.hold.remember(memory_mb=self._pulse.memory_mb(self.hold.run.memory_mb))
-        now = await self.hold.fleet.store.now()
+        now = await self.hold.fleet.now()
         limit = self.task.timeout_s or self.settings.timeout_s
         if await self._worked_longer_than(limit, now):
             await self._halt(Cause.TIMEOUT, f"it ran longer than {limit:.0f} s")
@@ -175,7 +175,7 @@ class Listener:
 
     async def _waits_for_a_human(self) -> bool:
         """Is a question open that it asked in its turn, and for whose answer it may still wait?"""
-        now, bound = await self.hold.fleet.store.now(), timedelta(seconds=self.settings.answer_s)
+        now, bound = await self.hold.fleet.now(), timedelta(seconds=self.settings.answer_s)
         return any(now - q.asked_at < bound for q in await self.hold.fleet.posed(self.hold.run))
 
     async def _judge(self) -> None:

@@ -27,14 +27,14 @@ def question(tool: str, detail: str) -> Asks:
 
 async def permissions_of(fleet: Fleet, task: TaskId) -> Sequence[Question]:
     """What was asked for this task about tools and is answered, in the order of the answers."""
-    answered = [q for q in await fleet.store.questions() if q.task == task and q.answered_at]
+    answered = [q for q in await fleet.questions_of(task) if q.answered_at]
     return sorted((q for q in answered if q.tool), key=lambda q: cast(datetime, q.answered_at))
 
 
 async def deny_unanswered(desk: Desk) -> None:
     """Whoever waits for leave that nobody gives in time is denied it, and goes on."""
-    waiting = [q for q in await desk.fleet.store.questions(open_only=True) if q.tool]
-    now = await desk.fleet.store.now() if waiting else None
+    waiting = [q for q in await desk.fleet.open_questions() if q.tool]
+    now = await desk.fleet.now() if waiting else None
     for asked in waiting:
         with suppress(FleetError):  # answered at this moment, or in a repo that is not here
             repo = await desk.repo((await desk.fleet.get(asked.task)).repo)

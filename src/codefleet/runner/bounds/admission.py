@@ -55,9 +55,9 @@ class Admission:
         now = time.monotonic()
         if self._learned_at is None or now - self._learned_at > LEARN_EVERY_S:
             self._learned_at = now
-            ends = await self._fleet.store.events(kinds=ENDS, limit=LOOK_BACK, newest=True)
+            ends = await self._fleet.events(kinds=ENDS, limit=LOOK_BACK, newest=True)
             ids = {event.run for event in ends if event.run}
-            self._recent = await self._fleet.store.runs(ids=sorted(ids)) if ids else ()
+            self._recent = await self._fleet.find_runs(sorted(ids))
 
     def _need(self, coder: str) -> int:
         peaks = (run.memory_mb for run in reversed(self._recent) if run.coder == coder)

@@ -40,7 +40,7 @@ class Allowance:
 
     async def warn(self) -> None:
         """Tell, once, of each limit of this run, task and workflow that is nearly spent."""
-        now = await self.hold.fleet.store.now()
+        now = await self.hold.fleet.now()
         for limit in await self._whole():
             judged = budget.judge([limit])
             if judged.standing is Standing.NEAR and limit.name not in self._warned:
@@ -73,7 +73,7 @@ class Allowance:
 
     async def _was_told(self, news: Event) -> bool:
         """By an earlier runner of this run or, of a wider limit, in another run."""
-        told = await self.hold.fleet.store.events(
+        told = await self.hold.fleet.events(
             task=self.task.id if news.data["limit"] in OWN else None,
             kinds=[news.kind],
             limit=LATEST,

@@ -72,7 +72,7 @@ class Refused(NamedTuple):
 
 async def after(refused: Refused, run: Run, settings: Config, fleet: Fleet) -> Rest:
     """The rest of a run's account: till its reset or, when it is logged out, till a human comes."""
-    now = await fleet.store.now()
+    now = await fleet.now()
     until = refused.until
     if until is None and refused.reason is Reason.QUOTA:
         until = now + timedelta(seconds=settings.longest_rest_s)

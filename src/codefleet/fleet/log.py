@@ -1,0 +1,51 @@
+"""The log: what happened, what happens now, and waiting for the next event."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from codefleet.domain.events import event
+from codefleet.domain.model import Event
+from codefleet.fleet.core import Core
+from codefleet.ports import Write
+
+
+class Log(Core):
+    async def events(
+        self,
+        *,
+        after: int = 0,
+        task: str | None = None,
+        kinds: Sequence[str] = (),
+        limit: int = 1000,
+        newest: bool = False,
+    ) -> Sequence[Event]:
+        """The log, in the order things happened; with `newest`, its end."""
+        only = (await self.get(task)).id if task else None
+        return await self.store.events(
+            after=after, task=only, kinds=kinds, limit=limit, newest=newest
+        )
+
+    async def follow(self, *, after: int = 0, task: str | None = None) -> AsyncIterator[Event]:
+        """Every event after this one, and then each new one as it happens."""
+        only = (await self.get(task)).id if task else None
+        while True:
+            latest = await self.store.last_seq()
+            found = await self.store.events(after=after, task=only)
+            for each in found:
+                after = each.seq
+                yield each
+            if not found:
+                await self.store.changed(latest, within=5.0)
+
+    async def last_seq(self) -> int:
+        """The number of the latest event; what comes later is news."""
+        return await self.store.last_seq()
+
+    async def changed(self, after: int, within: float) -> bool:
+        """Wait for an event later than seq `after`; False when `within` seconds passed."""
+        return await self.store.changed(after, within)
+
+    async def settings_changed(self, refused: str = "") -> None:
+        """Tell that a runner goes by new settings from now on, or why it `refused` them."""
+        now = await self.store.now()
+        told = event("config.refused", now, refused) if refused else event("config.changed", now)
+        await self.store.write(Write(events=[told]))
