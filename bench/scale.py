@@ -23,9 +23,8 @@ from bench.store import LEASE, SEATS, RealClock
 from codefleet.config import Config
 from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
-from codefleet.domain.words import State
+from codefleet.domain.words import UNFINISHED, State
 from codefleet.fleet import Fleet
-from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import Store, TaskQuery
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.sqlite.store import SqliteStore

@@ -215,7 +215,7 @@ async def test_a_landing_that_was_pushed_but_not_written_down_is_found(site: Sit
     first = await ada.land(tip)
     assert isinstance(first, trunk.Landed)
     await bob.remote.fetch(BRANCH)
-    assert await bob.land(tip) == trunk.Landed(first.commit, already=True)
+    assert await bob.land(tip) == trunk.Landed(first.commit)
 
 
 async def test_a_remote_that_protects_its_trunk_makes_the_landing_wait(site: Site) -> None:

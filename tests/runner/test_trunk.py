@@ -122,13 +122,13 @@ async def test_the_same_tip_lands_once_and_says_which_commit_brought_it(site: Si
     first = await site.land(tip)
     site.repo.commit("a later commit of the user's")
     assert isinstance(first, Landed)
-    assert await site.land(tip) == Landed(first.commit, already=True)
+    assert await site.land(tip) == Landed(first.commit)
     site.check_landed_once(tip)
 
 
 async def test_what_is_on_the_trunk_without_a_merge_of_ours_is_landed_already(site: Site) -> None:
     tip = site.repo.commit("committed on the trunk itself")
-    assert await site.land(tip) == Landed(tip, already=True)
+    assert await site.land(tip) == Landed(tip)
 
 
 async def test_a_conflict_names_its_paths_and_leaves_the_trunk(site: Site) -> None:

@@ -29,19 +29,14 @@ def levels(needs: Needs) -> dict[str, int]:
     return depth
 
 
-def critical_path(needs: Needs, cost: Mapping[str, float]) -> list[str]:
-    """The chain whose costs add up to the most: the least time the whole can take."""
-    total: dict[str, float] = {}
-    before: dict[str, str | None] = {}
-    for name in order(needs):
-        longest = max(needs.get(name, ()), key=lambda need: total[need], default=None)
-        before[name] = longest
-        total[name] = cost.get(name, 1.0) + (total[longest] if longest is not None else 0.0)
-    at: str | None = max(total, key=lambda name: total[name], default=None)
+def critical_path(needs: Needs) -> list[str]:
+    """The longest chain of tasks that wait for one another: the least time the whole can take."""
+    depth = levels(needs)
     path: list[str] = []
+    at = max(depth, key=depth.__getitem__, default=None)
     while at is not None:
         path.append(at)
-        at = before[at]
+        at = max(needs.get(at, ()), key=depth.__getitem__, default=None)
     return path[::-1]
 
 

@@ -10,15 +10,16 @@ ALIKE = 0.6
 NEAR = 0.25
 READ = 2000
 SHORTEST = 4
+MOST = 3
 SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "to"))
 
 
-def similar(title: str, tasks: Iterable[Task], limit: int = 3) -> list[Task]:
+def similar(title: str, tasks: Iterable[Task]) -> list[Task]:
     """The tasks whose titles share most of their words with this one, most alike first."""
     ours = _words(title)
     scored = ((_alike(ours, _words(task.title)), task) for task in tasks)
     close = sorted((pair for pair in scored if pair[0] >= ALIKE), key=lambda pair: -pair[0])
-    return [task for _, task in close[:limit]]
+    return [task for _, task in close[:MOST]]
 
 
 def ranked(query: str, tasks: Iterable[Task], limit: int) -> list[tuple[float, Task]]:
@@ -29,13 +30,13 @@ def ranked(query: str, tasks: Iterable[Task], limit: int) -> list[tuple[float, T
     return near[:limit]
 
 
-def telling(query: str, most: int = 3) -> list[str]:
+def telling(query: str) -> list[str]:
     """What to look for in all tasks to find those that say nearly this, the most telling first.
 
     The longest words tell most, since they are the rarest, and several together more than one. Each
     is cut to its beginning, so that `validate` finds what `validation` is about.
     """
-    longest = sorted(_words(query), key=lambda word: (-len(word), word))[:most]
+    longest = sorted(_words(query), key=lambda word: (-len(word), word))[:MOST]
     begun = [word[: max(SHORTEST, len(word) * 3 // 4)] for word in longest]
     together = (combinations(begun, many) for many in range(len(begun), 0, -1))
     return [" ".join(words) for some in together for words in some]

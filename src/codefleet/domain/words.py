@@ -20,6 +20,7 @@ class State(StrEnum):
 
 
 FINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
+UNFINISHED = tuple(state for state in State if state not in FINAL)
 
 
 class Reason(StrEnum):

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from codefleet.domain.events import event
 from codefleet.domain.model import Conflict, TaskId
-from codefleet.fleet.core import UNFINISHED, Core
+from codefleet.domain.words import UNFINISHED
+from codefleet.fleet.core import Core
 from codefleet.ports import TaskQuery, Write
 
 LOOK_BACK = timedelta(days=7)

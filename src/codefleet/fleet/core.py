@@ -16,7 +16,6 @@ from codefleet.domain.words import State
 from codefleet.ports import Store, TaskQuery, Write
 
 TRIES = 100
-UNFINISHED = (State.PENDING, State.RUNNING, State.ASKING, State.REVIEW)
 
 
 class Core:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from codefleet.domain import graph
 from codefleet.domain.model import Task
-from codefleet.fleet.core import UNFINISHED, Core
+from codefleet.domain.words import UNFINISHED
+from codefleet.fleet.core import Core
 from codefleet.ports import TaskQuery
 
 
@@ -30,6 +31,6 @@ class Graph(Core):
                 ((phase[task.id], task) for task in tasks),
                 key=lambda pair: (pair[0], -pair[1].priority),
             ),
-            critical_path=graph.critical_path(needs, {}),
+            critical_path=graph.critical_path(needs),
             holds_up=sorted((pair for pair in held if pair[1]), key=lambda pair: -pair[1]),
         )

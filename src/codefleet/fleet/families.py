@@ -21,6 +21,11 @@ class Shared(NamedTuple):
 
 
 class Families(Core):
+    async def children_of(self, task: Task) -> Sequence[Task]:
+        """The tasks that agents of this one created, the newest first."""
+        newest = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
+        return [each for each in newest if each.parent == task.id]
+
     async def budgets_above(self, task: Task) -> Sequence[Shared]:
         """The budgets that this task spends of because an agent created it; none for a human's."""
         above = await self._above(task)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.similarity import ranked, similar, telling
-from codefleet.fleet.core import UNFINISHED, Core
+from codefleet.domain.words import UNFINISHED
+from codefleet.fleet.core import Core
 from codefleet.ports import TaskQuery
 
 CANDIDATES = 50

@@ -20,7 +20,6 @@ from codefleet.fleet.capacity import Capacity
 from codefleet.fleet.costs import Costs
 from codefleet.ports import TaskQuery, Write
 
-NEWEST = 2000
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Brief.__struct_fields__) - {"repo", "stage"}
@@ -168,11 +167,6 @@ class Tasks(Capacity, Accounts, Costs):
     async def needs_of(self, task: Task) -> Sequence[Task]:
         """What a task needs, with the state each is in."""
         return await self.store.tasks(TaskQuery(ids=[TaskId(need) for need in task.needs]))
-
-    async def children_of(self, task: Task) -> Sequence[Task]:
-        """The tasks that agents of this one created, the newest first."""
-        newest = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
-        return [each for each in newest if each.parent == task.id]
 
     async def held_up(self, task: Task) -> Sequence[Task]:
         """Everything that cannot start before this task has completed, nearest first."""

@@ -14,7 +14,7 @@ from codefleet.config import KEYS, Config, load, nearest
 from codefleet.config.older import OLD_HOME, OLD_NAMES
 from codefleet.domain.errors import FleetError, Workspace
 from codefleet.domain.model import Repo, Task
-from codefleet.domain.words import FINAL, State
+from codefleet.domain.words import UNFINISHED
 from codefleet.ports import TaskQuery
 from codefleet.runner.agents.permission import unheeded
 from codefleet.runner.agents.probe import VERSION, NoAnswer, ask
@@ -37,7 +37,6 @@ OTHER_VARIABLES = frozenset(
         *(OLD_HOME, *OLD_NAMES),
     }
 )
-UNFINISHED = tuple(state for state in State if state not in FINAL)
 
 
 class Stored(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from codefleet.domain.errors import Refused, Workspace
-from codefleet.domain.model import Task
+from codefleet.domain.model import Repo, Task
 from codefleet.runner.collector import Told
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.git import Git
@@ -22,7 +22,7 @@ async def clean_up(desk: Desk, ref: str) -> AsyncIterator[Told]:
         if path := slots.get(task.branch or ""):
             await place.pool.remove(path)
             yield Told(f"worktree {path}")
-        if told := await _branch(Path(repo.path), repo.trunk, task):
+        if told := await _branch(repo, task):
             yield told
 
 
@@ -39,15 +39,16 @@ async def put_away(
         if worktree and task.branch and slot.branch == task.branch and slot.path not in busy:
             await place.pool.remove(slot.path)
             yield Told(f"worktree {slot.path}")
-    if branch and (told := await _branch(Path(repo.path), repo.trunk, task)):
+    if branch and (told := await _branch(repo, task)):
         yield told
 
 
-async def _branch(repo: Path, trunk: str, task: Task) -> Told | None:
-    if not task.branch or not await commit_at(Git(repo), f"refs/heads/{task.branch}"):
+async def _branch(repo: Repo, task: Task) -> Told | None:
+    folder = Path(repo.path)
+    if not task.branch or not await commit_at(Git(folder), f"refs/heads/{task.branch}"):
         return None
     try:
-        kept = await drop_branch(repo, task.branch, trunk, task.id)
+        kept = await drop_branch(folder, task.branch, repo.trunk_ref, task.id)
     except Workspace as trouble:
         return Told(f"branch {task.branch} stays: {trouble.problem}", gone=False)
     return Told(f"branch {task.branch}" + (f", kept as {kept}" if kept else ""))

@@ -16,6 +16,7 @@ from codefleet.runner.custody import Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.salvage import archive, drop_branch
+from codefleet.runner.repos.worktrees import worktrees
 from codefleet.runner.workplace import Workplace, branches_of_tasks, task_of_branch
 from codefleet.runner.worktree import Slot
 
@@ -160,16 +161,8 @@ def _stays(what: str, why: str) -> Told:
 
 async def _checked_out(repo: Repo) -> Mapping[str, Path]:
     """The branches that are checked out somewhere, and where."""
-    listing = await Git(Path(repo.path))("worktree", "list", "--porcelain", "-z")
-    entries = (
-        dict(line.partition(" ")[::2] for line in entry.split("\0"))
-        for entry in listing.split("\0\0")
-    )
-    return {
-        entry["branch"].removeprefix("refs/heads/"): Path(entry["worktree"])
-        for entry in entries
-        if "branch" in entry
-    }
+    listed = await worktrees(Git(Path(repo.path)))
+    return {each.branch: each.path for each in listed if each.branch}
 
 
 async def _task(desk: Desk, task_id: TaskId | None) -> Task | None:

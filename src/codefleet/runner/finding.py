@@ -11,3 +11,7 @@ class Finding(NamedTuple):
     mend: str = ""
     must: bool = True
     facts: Mapping[str, object] = {}
+
+    @property
+    def stops_the_fleet(self) -> bool:
+        return bool(self.mend) and self.must

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import FleetError, Workspace
 from codefleet.domain.model import Evidence, Repo, Run, Task, TaskId
-from codefleet.domain.words import Landing, Reason
+from codefleet.domain.words import UNFINISHED, Landing, Reason
 from codefleet.fleet import Fleet
-from codefleet.fleet.core import UNFINISHED
 from codefleet.ports import TaskQuery
 from codefleet.runner import custody, evidence, heritage
 from codefleet.runner.desk import Desk

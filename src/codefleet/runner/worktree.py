@@ -20,6 +20,7 @@ from codefleet.runner.repos import salvage, slot
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.locks import drop_stale, held
 from codefleet.runner.repos.seed import sow
+from codefleet.runner.repos.worktrees import Listed, worktrees
 
 LEFT_BEHIND = "Work left in a worktree\n\nSaved by the fleet before the worktree was used again.\n"
 ADD = ("worktree", "add", "--quiet", "--detach", "--no-checkout")
@@ -32,14 +33,6 @@ class Slot(NamedTuple):
 
     path: Path
     branch: str | None
-
-
-class Listed(NamedTuple):
-    """A worktree as git lists it, in the pool or not."""
-
-    path: Path
-    branch: str | None
-    head: str
 
 
 class Pick(NamedTuple):
@@ -62,7 +55,7 @@ class Pool:
 
     async def slots(self) -> list[Slot]:
         """Every worktree of the pool that can be used."""
-        return self._usable(await self._listed())
+        return self._usable(await worktrees(self._git))
 
     async def take(
         self,
@@ -126,7 +119,7 @@ class Pool:
 
     async def _pick(self, branch: str, start: str, busy: Collection[Path]) -> Pick:
         """Choose a slot and hold it; the caller has the lock."""
-        listed, commit = await asyncio.gather(self._listed(), self._begin(branch, start))
+        listed, commit = await asyncio.gather(worktrees(self._git), self._begin(branch, start))
         listed = await self._mend(listed)
         slots = self._usable(listed)
         self._refuse_if_elsewhere(branch, listed)
@@ -224,7 +217,7 @@ class Pool:
         if not self._mine(path):
             raise Workspace(f"{path} is not a worktree of the pool", hint="nothing was touched")
         async with held(self._lock):
-            listed = await self._mend(await self._listed())
+            listed = await self._mend(await worktrees(self._git))
             if path not in (each.path for each in self._usable(listed)):
                 return False
             slot.hold(path, _held_for(path))
@@ -243,10 +236,6 @@ class Pool:
                 await self._git.run("worktree", "repair", str(each.path))
             whole.append(each)
         return whole
-
-    async def _listed(self) -> list[Listed]:
-        text = await self._git("worktree", "list", "--porcelain", "-z")
-        return [_parsed(entry) for entry in text.split("\0\0") if entry.strip("\0")]
 
     def _usable(self, listed: Sequence[Listed]) -> list[Slot]:
         return [
@@ -273,17 +262,6 @@ def branch_name(task_id: str, title: str) -> str:
     plain = unicodedata.normalize("NFKD", title[:1000]).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:SLUG_LENGTH].strip("-")
     return f"fleet/{task_id}-{slug or 'task'}"
-
-
-def _parsed(entry: str) -> Listed:
-    """One entry of `git worktree list --porcelain -z`."""
-    facts = dict(line.partition(" ")[::2] for line in entry.split("\0") if line)
-    branch = facts.get("branch")
-    return Listed(
-        Path(facts["worktree"]),
-        branch.removeprefix("refs/heads/") if branch else None,
-        facts.get("HEAD", ""),
-    )
 
 
 def _held_for(path: Path) -> str:

@@ -29,22 +29,17 @@ def home() -> Path:
     return folder
 
 
-def call(
-    verb: "Callable[[Fleet], Awaitable[T]]", *, repo: Path | None = None, create: bool = False
-) -> T:
+def call(verb: "Callable[[Fleet], Awaitable[T]]", *, create: bool = False) -> T:
     """Open the fleet, do one thing with it, close it."""
-    return asyncio.run(_with_fleet(home(), verb, repo, create))
+    return asyncio.run(_with_fleet(home(), verb, create))
 
 
 async def _with_fleet(
-    folder: Path,
-    verb: "Callable[[Fleet], Awaitable[T]]",
-    repo: Path | None = None,
-    create: bool = False,
+    folder: Path, verb: "Callable[[Fleet], Awaitable[T]]", create: bool = False
 ) -> T:
     from codefleet.wiring import open_fleet  # here, so that `--help` need not load a store
 
-    async with open_fleet(folder, repo=repo, create=create) as fleet:
+    async with open_fleet(folder, create=create) as fleet:
         gc.freeze()  # all is loaded: from here on garbage is collected, but not sought in modules
         gc.enable()
         return await verb(fleet)

@@ -24,7 +24,7 @@ def doctor(as_json: bool) -> None:
     else:
         for finding in findings:
             click.echo(_line(finding))
-    if any(finding.mend and finding.must for finding in findings):
+    if any(finding.stops_the_fleet for finding in findings):
         click.get_current_context().exit(1)
 
 

@@ -8,7 +8,7 @@ import click
 from codefleet.domain.lifecycle import WORDS
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.scheduling import Hold
-from codefleet.domain.words import State
+from codefleet.domain.words import UNFINISHED, State
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, json_option, say, task_argument
 from codefleet.doors.cli.kinds import how_many
@@ -17,7 +17,7 @@ from codefleet.ports import TaskQuery
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
 
-OPEN = (State.PENDING, State.RUNNING, State.ASKING, State.REVIEW, State.FAILED)
+OPEN = (*UNFINISHED, State.FAILED)
 KINDS_OF_WAITING = ("ready", "blocked", "waits", "paused")
 Listed = tuple[Sequence[Task], Mapping[TaskId, Hold]]
 

@@ -1,11 +1,8 @@
 """The nouns in few words, for lists that a model reads."""
 
-from typing import Any
-
 from codefleet.domain.model import Conflict, Run, Task
 from codefleet.domain.views import Status
-
-View = dict[str, Any]
+from codefleet.doors.mcp.house import View
 
 
 def task(task: Task) -> View:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from codefleet.domain.budget import told
 from codefleet.domain.errors import Invalid
@@ -12,10 +12,10 @@ from codefleet.domain.handover import StageResult
 from codefleet.domain.model import Evidence, Run, Task
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Reason, State
+from codefleet.doors.mcp.house import View
 from codefleet.runner.places import Places
 from codefleet.runner.traces import Traces, traces
 
-View = dict[str, Any]
 STATUS = {
     State.PENDING: "pending",
     State.RUNNING: "running",
@@ -155,7 +155,7 @@ def summary(views: Sequence[View], noun: str) -> str:
     return f"{total}: {_counted(words)}" if views else total
 
 
-def lasted(span: Any) -> str:
+def lasted(span: timedelta) -> str:
     """A span of time as people say it."""
     seconds = max(0, int(span.total_seconds()))
     if seconds < 60:

@@ -40,7 +40,7 @@ class Workers(Toolset):
         """
         findings = await checkup(self.fleet.home)
         return {
-            "ok": not any(each.mend and each.must for each in findings),
+            "ok": not any(each.stops_the_fleet for each in findings),
             "runner_alive": await background.is_staffed(self.fleet),
             "findings": [each._asdict() for each in findings],
         }

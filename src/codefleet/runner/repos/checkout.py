@@ -10,6 +10,7 @@ from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.journal import Journal, Move, opened
 from codefleet.runner.repos.salvage import git_dir
 from codefleet.runner.repos.swap import Swap
+from codefleet.runner.repos.worktrees import worktrees
 
 UNFINISHED = {
     "MERGE_HEAD": "a merge",
@@ -32,14 +33,12 @@ Work = Callable[[Journal], Coroutine[None, None, str | None]]
 
 async def where(repo: Path, trunk: str) -> Path | None:
     """The worktree that has the trunk checked out, or that is in the middle of rebasing it."""
-    listing = await Git(repo)("worktree", "list", "--porcelain", "-z")
-    for number, entry in enumerate(listing.split("\0\0")):
-        facts = dict(line.partition(" ")[::2] for line in entry.split("\0"))
+    for number, each in enumerate(await worktrees(Git(repo))):
         # The first is the main one, which git names wrongly where its git folder stands elsewhere.
-        folder = Path(facts.get("worktree", "")) if number else repo
-        if "bare" in facts or not (folder / ".git").exists():
+        folder = each.path if number else repo
+        if each.is_bare or not (folder / ".git").exists():
             continue
-        if facts.get("branch") == f"refs/heads/{trunk}" or _is_away_from(trunk, git_dir(folder)):
+        if each.branch == trunk or _is_away_from(trunk, git_dir(folder)):
             return folder
     return None
 

@@ -13,6 +13,7 @@ from codefleet.runner.places import Places
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.salvage import commit_at, git_dir, is_ancestor
+from codefleet.runner.repos.worktrees import LIST, parsed, worktrees
 from codefleet.runner.worktree import refuse_without_room
 
 LONGEST_REF = 250
@@ -56,9 +57,7 @@ async def moved(fleet: Fleet, name: str, folder: Path) -> Repo:
 async def _has_worktrees_of(fleet: Fleet, repo: Repo, root: Path) -> bool:
     """Git remembers the worktrees that the fleet made, so it tells a moved repo from a new one."""
     pool = Places(fleet.home).worktrees(repo.name).resolve()
-    listed = await Git(root)("worktree", "list", "--porcelain", "-z")
-    paths = (Path(fact[9:]) for fact in listed.split("\0") if fact.startswith("worktree "))
-    return any(path.is_relative_to(pool) for path in paths)
+    return any(each.path.is_relative_to(pool) for each in await worktrees(Git(root)))
 
 
 async def _relocate(fleet: Fleet, repo: Repo, root: Path) -> Repo:
@@ -134,7 +133,7 @@ async def find(path: Path) -> Path:
     here = await _checkout(path)
     if here and not (git_dir(here) / "commondir").exists():  # which a linked one has
         return here
-    listed = await Git(path, looks_up=True).run("worktree", "list", "--porcelain", "-z")
+    listed = await Git(path, looks_up=True).run(*LIST)
     if "dubious ownership" in listed.err:
         raise Invalid(
             f"{path} belongs to another user, so git does not trust it",
@@ -144,9 +143,8 @@ async def find(path: Path) -> Path:
         raise Invalid(
             f"{path} is not in a git repository", hint="go into one, or make one: git init"
         )
-    first, *facts = listed.out.split("\0\0", 1)[0].split("\0")
-    root = Path(first.removeprefix("worktree "))
-    if "bare" in facts:
+    root, *_, is_bare = parsed(listed.out)[0]
+    if is_bare:
         raise Invalid(
             f"{root} is a bare repository: there is no checkout to work from",
             hint=f"make a clone and go there: git clone {root} FOLDER",

@@ -10,6 +10,7 @@ from codefleet.domain.errors import Workspace
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.hidden import show_edits, show_files
 from codefleet.runner.repos.locks import common_dir, drop_forgotten, drop_stale
+from codefleet.runner.repos.worktrees import worktrees
 
 TRIES = 3
 OURS = "refs/heads/fleet/"
@@ -139,8 +140,7 @@ async def drop_branch(repo: Path, branch: str, trunk: str, name: str) -> str | N
     """Delete a branch; return the ref that keeps its work when the trunk does not have it."""
     git = Git(repo)
     ref = f"refs/heads/{branch}"
-    listing = await git("worktree", "list", "--porcelain", "-z")
-    if f"\0branch {ref}\0" in listing:
+    if any(each.branch == branch for each in await worktrees(git)):
         raise Workspace(f"{branch} is checked out in a worktree", hint="git worktree list")
     kept = None
     while tip := await commit_at(git, ref):

@@ -31,7 +31,6 @@ async def _nothing_changed() -> bool:
 
 class Landed(NamedTuple):
     commit: str
-    already: bool = False
 
 
 class Conflicts(NamedTuple):
@@ -144,7 +143,7 @@ class _Landing:
         since = await self.git("rev-list", "--first-parent", "--parents", f"{self.tip}..{old}")
         merges = (line.split() for line in since.splitlines())
         by_us = (commit for commit, *parents in merges if self.tip in parents[1:])
-        return Landed(next(by_us, old), already=True)
+        return Landed(next(by_us, old))
 
     async def _merge(self, ours: str, theirs: str) -> str | Conflicts:
         """The tree of the merge; no worktree is touched."""
