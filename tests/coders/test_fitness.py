@@ -12,10 +12,11 @@ from codefleet.coders.options import laid_over
 from codefleet.coders.scripted import coder as scripted
 from codefleet.domain import workflow
 from codefleet.domain.errors import Invalid
+from codefleet.domain.plan import Plan
 from tests.coders.assignments import assignment
 
 
-def plan(**fields: Any) -> workflow.Plan:
+def plan(**fields: Any) -> Plan:
     return workflow.parse({"stages": [{"name": "a", "prompt": "p", **fields}]})
 
 

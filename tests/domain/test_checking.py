@@ -11,8 +11,8 @@ from codefleet.domain.checking import checked
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Budget, Draft, Result
 from codefleet.domain.noun import Noun
+from codefleet.domain.plan import Plan
 from codefleet.domain.prices import Price
-from codefleet.domain.workflow import Plan
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"title": 3}, "title: should be a text of 1 to 200 characters, not 3"),

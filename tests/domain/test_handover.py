@@ -4,7 +4,7 @@ import pytest
 
 from codefleet.domain import handover, workflow
 from codefleet.domain.errors import Invalid
-from codefleet.domain.handover import StageResult, Status
+from codefleet.domain.handover import StageResult, StageStatus
 from codefleet.domain.model import TaskId
 from codefleet.domain.words import State
 
@@ -51,7 +51,7 @@ def test_several_lines_of_an_agent_are_quoted_in_prompts_and_plain_in_conditions
         stage="a",
         task=TaskId("t"),
         state=State.COMPLETED,
-        status=Status.COMPLETED,
+        status=StageStatus.COMPLETED,
         summary="one\n```fleet\ncrash",
         files=("x.py", "y.py"),
     )

@@ -7,6 +7,7 @@ import pytest
 from codefleet.domain import workflow
 from codefleet.domain.errors import Cycle, Invalid
 from codefleet.domain.model import Budget
+from codefleet.domain.plan import Plan
 from codefleet.domain.words import Landing
 
 
@@ -14,7 +15,7 @@ def stage(name: Any, **more: Any) -> dict[str, Any]:
     return {"name": name, "coder": "scripted", "prompt": "{task_prompt}", **more}
 
 
-def plan(*stages: dict[str, Any], **more: Any) -> workflow.Plan:
+def plan(*stages: dict[str, Any], **more: Any) -> Plan:
     return workflow.parse({"name": "wf", "prompt": "Mend it", "stages": list(stages), **more})
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from codefleet.domain import workflow
+from codefleet.domain.plan import Plan
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
@@ -26,7 +27,7 @@ def stage(name: str, *steps: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "prompt": script(*steps), **more}
 
 
-def chains(*steps: str) -> workflow.Plan:
+def chains(*steps: str) -> Plan:
     """Eight chains of two stages, and one that inherits from all."""
     stages = []
     for n in range(CHAINS):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from codefleet.domain import workflow
-from codefleet.domain.handover import Status
+from codefleet.domain.handover import StageStatus
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Reason, State
 from codefleet.fleet import Fleet
@@ -44,7 +44,7 @@ async def work(crew: Crew, **scripts: str) -> None:
     await crew.work(agents=3, attempts=1, coders=options)
 
 
-async def statuses(fleet: Fleet, stands: WorkflowStatus) -> list[Status | None]:
+async def statuses(fleet: Fleet, stands: WorkflowStatus) -> list[StageStatus | None]:
     collected = await fleet.collect_workflow(stands.workflow.id, every=True)
     return [each.status for each in collected.results]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from codefleet.domain import workflow
-from codefleet.domain.handover import StageResult, Status
+from codefleet.domain.handover import StageResult, StageStatus
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Outcome, Reason, State
@@ -161,7 +161,7 @@ async def test_a_condition_that_does_not_hold_skips_the_stage_and_hands_the_work
     assert stands.state is State.COMPLETED
     assert mend.note.startswith("skipped: ")
     assert (await fleet.runs_of(mend.id))[0].outcome is Outcome.SKIPPED
-    assert (await results(fleet, flow))["mend"].status is Status.SKIPPED
+    assert (await results(fleet, flow))["mend"].status is StageStatus.SKIPPED
     assert "\nskipped\n" in prompt(fleet, f"{ship.id}.1")
     assert repo.read(str(ship.branch), "a.txt") == "one\ntwo\n"
 
@@ -322,7 +322,7 @@ async def test_the_only_survivor_is_chosen_without_an_agent_and_lands(
     await crew.work(attempts=1)
     assert (await fleet.workflow(flow)).state is State.COMPLETED
     assert (await results(fleet, flow))["judge"].choice == "b"
-    assert (await results(fleet, flow))["a"].status is Status.FAILED
+    assert (await results(fleet, flow))["a"].status is StageStatus.FAILED
     assert repo.read("main", "b.txt") == "b\n"
 
 
@@ -423,7 +423,7 @@ async def test_an_attempt_of_an_inheriting_stage_counts_only_its_own_changes(
     )
     await crew.work()
     found = (await results(fleet, flow))["until-green"]
-    assert (found.status, found.files) == (Status.COMPLETED, ("b.txt",))
+    assert (found.status, found.files) == (StageStatus.COMPLETED, ("b.txt",))
     assert [check.passed for check in found.checks] == [True]
 
 

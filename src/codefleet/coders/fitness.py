@@ -9,7 +9,7 @@ from codefleet.coders.registry import coder, names, refuse_unknown
 from codefleet.domain import workflow
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Draft, Run, RunId, RunnerId, Task, TaskId
-from codefleet.domain.workflow import Plan
+from codefleet.domain.plan import Plan, called
 from codefleet.ports import Assignment
 
 MAKERS = {"claude-": "claude", "gpt-": "codex", "gemini-": "gemini"}
@@ -25,7 +25,7 @@ def check(plan: Plan, usual: Options, lines: Sequence[int] = ()) -> None:
         try:
             _refuse_unable(draft, usual)
         except Invalid as unfit:
-            place = workflow.called(number, draft.name, lines)
+            place = called(number, draft.name, lines)
             raise Invalid(f"{place}: {unfit.problem}", hint=unfit.hint) from None
 
 

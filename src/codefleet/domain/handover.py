@@ -18,7 +18,7 @@ APPROVE, REJECT = "approve", "reject"
 GATE_OPTIONS = (APPROVE, REJECT)
 
 
-class Status(StrEnum):
+class StageStatus(StrEnum):
     """How a stage ended, in the word that prompts and conditions use."""
 
     COMPLETED = "completed"
@@ -36,7 +36,7 @@ class StageResult(Noun):
     stage: str
     task: TaskId
     state: State
-    status: Status | None = None
+    status: StageStatus | None = None
     summary: str = ""
     files: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class StageResult(Noun):
     @property
     def survived(self) -> bool:
         """Has it done its work? One that failed, although the others went on, has not."""
-        return self.status in (Status.COMPLETED, Status.NO_CHANGES)
+        return self.status in (StageStatus.COMPLETED, StageStatus.NO_CHANGES)
 
 
 class Collected(Noun):
@@ -129,17 +129,17 @@ def _result(task: Task, run: Run | None) -> StageResult:
     )
 
 
-def _status(task: Task, run: Run | None) -> Status | None:
+def _status(task: Task, run: Run | None) -> StageStatus | None:
     if task.state is not State.COMPLETED:
-        return Status(task.state) if task.state.is_final else None
+        return StageStatus(task.state) if task.state.is_final else None
     if task.reason:  # it failed, and its workflow goes on
-        return Status.FAILED
+        return StageStatus.FAILED
     if run and run.outcome is Outcome.SKIPPED:
-        return Status.SKIPPED
+        return StageStatus.SKIPPED
     if run and run.result:
-        return Status(run.result.status)
+        return StageStatus(run.result.status)
     unchanged = run and run.evidence and not run.evidence.changes
-    return Status.NO_CHANGES if unchanged else Status.COMPLETED
+    return StageStatus.NO_CHANGES if unchanged else StageStatus.COMPLETED
 
 
 def _quoted(text: str) -> str:

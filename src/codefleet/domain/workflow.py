@@ -5,22 +5,20 @@ Two spellings are understood, which may be mixed: ours (`coder`, `prompt`, `need
 `worktree_strategy`, `timeout_seconds`, `reasoning_effort`, `extra_args`).
 """
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
-from msgspec import Meta, ValidationError
+from msgspec import ValidationError
 
-from codefleet.domain import command, condition, graph, scope, template
+from codefleet.domain import plan_checks
 from codefleet.domain.checking import complaint
-from codefleet.domain.errors import Cycle, Invalid
-from codefleet.domain.model import Budget, Draft, Stage
-from codefleet.domain.noun import Noun, Positive, each_once
-from codefleet.domain.words import Landing, State
+from codefleet.domain.errors import Invalid
+from codefleet.domain.model import Draft, Stage
+from codefleet.domain.noun import Noun, each_once
+from codefleet.domain.plan import RETRY, Plan, StagePlan, called
+from codefleet.domain.words import State
 
-NAME = re.compile(r"[A-Za-z_][\w-]{0,63}")
-RETRY = re.compile(r"retry ([1-9]\d?)")
 OLD_WORDS = {
     "executor": "coder",
     "prompt_template": "prompt",
@@ -29,50 +27,8 @@ OLD_WORDS = {
     "reasoning_effort": "effort",
     "extra_args": "args",
 }
-Prompt = Annotated[str, Meta(max_length=1_000_000)]
+OLD_PLAN_WORDS = {"task_prompt": "prompt", "base_ref": "base"}
 OF_THE_CODER = ("model", "fallback", "args", "effort")
-
-
-class StagePlan(Noun):
-    """One stage as its author wrote it; `judges` names the stages of which it picks the best."""
-
-    name: str
-    prompt: Prompt = ""
-    coder: str | None = None
-    model: str | None = None
-    fallback: str | None = None
-    needs: tuple[str, ...] = ()
-    inherit: bool = False
-    judges: tuple[str, ...] = ()
-    gate: str | None = None
-    when: str | None = None
-    on_failure: str = "fail"
-    checks: tuple[str, ...] = ()
-    scope: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    budget: Budget | None = None
-    timeout_s: Positive | None = None
-    effort: str | None = None
-    args: tuple[str, ...] = ()
-    landing: Landing = Landing.BRANCH
-
-    def __post_init__(self) -> None:
-        if self.on_failure not in ("fail", "continue") and not RETRY.fullmatch(self.on_failure):
-            raise ValueError("on_failure is fail, continue or retry N")
-
-
-class Plan(Noun):
-    """A whole workflow as its author wrote it."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=200)] = "workflow"
-    prompt: Prompt = ""
-    base: str | None = None
-    budget: Budget | None = None
-    stages: Annotated[tuple[StagePlan, ...], Meta(min_length=1, max_length=1000)]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(stage.name for stage in self.stages)
 
 
 def parse(said: object, lines: Sequence[int] = ()) -> Plan:
@@ -88,11 +44,8 @@ def parse(said: object, lines: Sequence[int] = ()) -> Plan:
         plan = msgspec.convert({**rest, "stages": read}, Plan)
     except ValidationError as wrong:
         raise _explained("the workflow", Plan, {**rest, "stages": read}, wrong) from None
-    _check(plan, lines)
+    plan_checks.check(plan, lines)
     return plan
-
-
-OLD_PLAN_WORDS = {"task_prompt": "prompt", "base_ref": "base"}
 
 
 def check_coders(plan: Plan, known: Collection[str], lines: Sequence[int] = ()) -> None:
@@ -261,115 +214,6 @@ def _need(place: str, said: object, stages: Sequence[object]) -> str:
         )
     named = stages[said]
     return str(named.get("name")) if isinstance(named, Mapping) else str(said)
-
-
-def _check(plan: Plan, lines: Sequence[int]) -> None:
-    """Everything that can be wrong between stages."""
-    seen: set[str] = set()
-    for number, stage in enumerate(plan.stages):
-        place = called(number, stage.name, lines)
-        for problem, hint in _problems(stage, plan, seen):
-            raise Invalid(f"{place}: {problem}", hint=hint)
-        seen.add(stage.name)
-    needs = {stage.name: stage.needs for stage in plan.stages}
-    _refuse_cycle(plan, needs, lines)
-    above = _above(needs)
-    for number, stage in enumerate(plan.stages):
-        _check_results(called(number, stage.name, lines), stage, plan, above[stage.name])
-
-
-def _refuse_cycle(plan: Plan, needs: Mapping[str, Sequence[str]], lines: Sequence[int]) -> None:
-    try:
-        graph.order(needs)
-    except Cycle as found:
-        inside = (name in graph.held_up_by(name, needs) for name in plan.names)
-        first = [*inside].index(True)
-        problem = found.problem.replace("these tasks", "these stages")
-        place = called(first, plan.names[first], lines)
-        raise Cycle(f"{place}: {problem}", hint=found.hint) from None
-
-
-def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[tuple[str, str]]:
-    names = plan.names
-    known = f"the stages are {', '.join(names)[:200]}"
-    if not NAME.fullmatch(stage.name):
-        yield f"{stage.name[:40]!r} is no name", "letters, digits, - and _, a letter first"
-    if stage.name in seen:
-        yield "two stages have this name", "give each its own name"
-    for need in (*stage.needs, *stage.judges):
-        if need not in names:
-            yield f"there is no stage {need!r}", known
-    if stage.inherit and not stage.needs:
-        yield "it inherits from nobody", "name the stages it needs, or start it new"
-    if set(stage.judges) - set(stage.needs):
-        yield "it judges a stage that it does not need", "put the stages it judges into needs"
-    if stage.judges and stage.inherit:
-        yield "a judge does not inherit", "it takes over the work of the stage it picks"
-    yield from _of_the_task(stage)
-
-
-def _of_the_task(stage: StagePlan) -> Iterator[tuple[str, str]]:
-    """What is wrong with the task that it becomes."""
-    if stage.gate is None and not stage.prompt:
-        yield "it has no prompt", "say what the agent is to do, or make it a gate for humans"
-    if stage.gate is not None and not stage.gate.strip():
-        yield "its gate asks nothing", "write what a human is to decide"
-    try:
-        scope.valid(stage.scope)
-        command.valid(stage.checks)
-    except Invalid as wrong:
-        yield wrong.problem, wrong.hint
-
-
-def _check_results(place: str, stage: StagePlan, plan: Plan, above: Collection[str]) -> None:
-    """Whose results it speaks of must exist and be known when it starts."""
-    said_to = f"{stage.prompt}\n{stage.gate or ''}"
-    asked = [(v.text, v.stage, v.field) for v in template.variables(said_to)]
-    if stage.when is not None:
-        try:
-            found = condition.parse(stage.when)
-        except Invalid as unclear:
-            raise Invalid(f"{place}: {unclear.problem}", hint=unclear.hint) from None
-        asked += [(f"{name}.{field}", name, field) for name, field in sorted(found.asks)]
-    for said, who, field in asked:
-        name = _name(who, plan)
-        is_code = isinstance(who, str) and name is None and field not in template.FIELDS
-        if is_code and said.startswith("{"):
-            continue
-        if name is None:
-            raise Invalid(
-                f"{place}: {said} names no stage", hint=f"stages: {', '.join(plan.names)}"
-            )
-        if field not in template.FIELDS:
-            raise Invalid(
-                f"{place}: {said}: a result has no {field!r}",
-                hint=f"it has {', '.join(template.FIELDS)}",
-            )
-        if name not in above:
-            raise Invalid(
-                f"{place}: {said}: {name} need not be done before it starts",
-                hint=f"add {name} to its needs",
-            )
-
-
-def _name(who: int | str, plan: Plan) -> str | None:
-    if isinstance(who, int):
-        return plan.names[who] if who < len(plan.names) else None
-    return who if who in plan.names else None
-
-
-def _above(needs: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Of each stage, all those that have ended before it starts."""
-    found: dict[str, set[str]] = {}
-    for name in graph.order(needs):
-        found[name] = set(needs[name]).union(*(found[need] for need in needs[name]))
-    return found
-
-
-def called(number: int, name: object, lines: Sequence[int]) -> str:
-    """How a complaint calls a stage: its line where that is known, its number and its name."""
-    it = f"stage {number} ({str(name)[:40]})" if name else f"stage {number}"
-    return f"line {lines[number]}: {it}" if number < len(lines) else it
 
 
 def _explained(place: str, kind: type[Noun], said: Any, wrong: ValidationError) -> Invalid:

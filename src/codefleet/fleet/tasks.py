@@ -6,15 +6,15 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from codefleet.domain import command, fallout, graph, scheduling, scope
+from codefleet.domain import drafting, fallout, graph, scheduling
 from codefleet.domain.checking import checked
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Brief, Draft, Run, Task, TaskId, Workflow
 from codefleet.domain.noun import each_once
-from codefleet.domain.scheduling import Hold
-from codefleet.domain.words import Landing, State
+from codefleet.domain.scheduling import Hold, Why
+from codefleet.domain.words import State
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.capacity import Capacity
 from codefleet.fleet.costs import Costs
@@ -49,7 +49,7 @@ class Tasks(Capacity, Accounts, Costs):
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
         drafts = [checked(Draft, asdict(draft)) for draft in drafts]
         if by:
-            _refuse_liberties(drafts)
+            drafting.refuse_liberties(drafts)
         graph.order({draft.name: draft.needs for draft in drafts if draft.name})
         now = await self.store.now()
         named = _names(drafts)
@@ -78,7 +78,7 @@ class Tasks(Capacity, Accounts, Costs):
                 raise Refused(f"{task.id} is {task.state}", hint="add a new task instead")
             now = await self.store.now()
             said = checked(Draft, _said(task) | changes)
-            _refuse_unusable(said)
+            drafting.refuse_unusable(said)
             edited = task.evolve(**_said(said), version=task.version + 1, updated_at=now)
             needs = [await self._need(need, {}) for need in edited.needs]
             edited = edited.evolve(needs=each_once(needs))
@@ -137,18 +137,14 @@ class Tasks(Capacity, Accounts, Costs):
             return {}
         now = await self.store.now()
         unmet = await self.store.unmet([task.id for task in pending])
-        busy = [
-            task
-            for task in await self.store.tasks(TaskQuery(states=[State.RUNNING, State.REVIEW]))
-            if task.state is State.RUNNING or task.approved
-        ]
+        busy = await self._busy()
         paused = "paused" in await self.store.settings()
         agents = await self.agents() if any(task.assignee for task in pending) else ()
         spent_up = await self.spent_up()
         resting = await self.resting(pending)
         no_room = await self.no_room(pending, [it for it in busy if it.state is State.RUNNING])
-        free = Hold(scheduling.Why.SEAT, "ready; waits for a free agent")
-        full = {name: Hold(scheduling.Why.MACHINE, text) for name, text in no_room.items()}
+        full = {name: Hold(Why.MACHINE, text) for name, text in no_room.items()}
+        free = Hold(Why.SEAT, "ready; waits for a free agent")
         return {
             task.id: scheduling.hold(
                 task,
@@ -163,6 +159,11 @@ class Tasks(Capacity, Accounts, Costs):
             or full.get(task.id, free)
             for task in pending
         }
+
+    async def _busy(self) -> Sequence[Task]:
+        """The tasks whose scopes others keep out of: at work, or on their way onto the trunk."""
+        found = await self.store.tasks(TaskQuery(states=[State.RUNNING, State.REVIEW]))
+        return [task for task in found if task.state is State.RUNNING or task.approved]
 
     async def needs_of(self, task: Task) -> Sequence[Task]:
         """What a task needs, with the state each is in."""
@@ -182,7 +183,7 @@ class Tasks(Capacity, Accounts, Costs):
     async def _task(
         self, draft: Draft, task_id: TaskId, named: Mapping[str, TaskId], now: datetime
     ) -> Task:
-        _refuse_unusable(draft)
+        drafting.refuse_unusable(draft)
         needs = [await self._need(need, named) for need in draft.needs]
         its = {"needs": each_once(needs), "repo": await self._repo(draft.repo)}
         return Task(id=task_id, created_at=now, updated_at=now, **(_said(draft) | its))
@@ -250,22 +251,6 @@ def new_id() -> TaskId:
     return TaskId(secrets.choice(LETTERS) + "".join(rest))
 
 
-def _refuse_liberties(drafts: Sequence[Draft]) -> None:
-    """An agent may say how hard another should think, and nothing else about its program; nor may
-    it get around a review by the way in which work lands."""
-    for draft in drafts:
-        if Landing.QUEUE in (draft.lands, draft.stage and draft.stage.landing):
-            raise Refused(
-                "an agent may not decide that work lands by itself",
-                hint="leave it out; the repository's settings say how its work lands",
-            )
-        if set(draft.options) - {"effort"}:
-            raise Refused(
-                "an agent may not choose the arguments of another's program",
-                hint="leave them out; a human sets them in fleet.toml",
-            )
-
-
 def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:
     named: dict[str, TaskId] = {}
     for draft in drafts:
@@ -274,23 +259,6 @@ def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:
         if draft.name:
             named[draft.name] = new_id()
     return named
-
-
-def _refuse_unusable(draft: Brief) -> None:
-    """Refuse now what would otherwise cost a run, or never start one."""
-    scope.valid(draft.scope)
-    command.valid(draft.checks)
-    for name in ("base", "model", "coder", "fallback", "assignee"):
-        if "\0" in (getattr(draft, name) or ""):
-            raise Invalid(f"{name}: no name has a NUL in it", hint="leave that character out")
-    if any("\0" in label for label in draft.labels):
-        raise Invalid("labels: no name has a NUL in it", hint="leave that character out")
-    if draft.fallback and draft.fallback == draft.coder:
-        raise Invalid(
-            f"{draft.coder} cannot be its own fallback", hint="name another coder, or none"
-        )
-    if draft.assignee is not None and not draft.assignee.strip():
-        raise Invalid("an assignee needs a name", hint="`fleet status` shows the agents")
 
 
 def _said(brief: Brief) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from codefleet.domain.events import event
 from codefleet.domain.handover import Collected
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Budget, Event, Run, Task, TaskId, Usage, Workflow
+from codefleet.domain.plan import Plan
 from codefleet.domain.views import Limit, WorkflowStatus
 from codefleet.domain.words import State
-from codefleet.domain.workflow import Plan
 from codefleet.fleet.core import TRIES
 from codefleet.fleet.tasks import Tasks, new_id, retried
 from codefleet.ports import TaskQuery, Write

@@ -21,7 +21,7 @@ from codefleet.runner.aftermath import Aftermath
 from codefleet.runner.agents import checkpoint, continuing
 from codefleet.runner.agents.briefing import asked_before
 from codefleet.runner.agents.conversation import Conversation
-from codefleet.runner.agents.hearing import Heard, hear_the_end
+from codefleet.runner.agents.hearing import LONGEST_TEXT, Heard, hear_the_end
 from codefleet.runner.agents.launch import Launch, silence_earlier
 from codefleet.runner.agents.listening import Listener
 from codefleet.runner.agents.notebook import Notebook
@@ -39,7 +39,7 @@ from codefleet.runner.workplace import Workplace
 STDERR_TAIL = 8000
 NOTE_TAIL = 1000
 LONGEST_START_S = 30.0
-NEVER_STARTED = Exit(code=None, signal=None, orphans=0, stopped=True, error=None, lost=False)
+NEVER_STARTED = Exit(stopped=True)
 
 
 class Attempt:
@@ -129,10 +129,7 @@ class Attempt:
         if decision:
             await self._without_agent(decision)
             return
-        if self.kept is None and self.task.branch is None and self.task.fallback != "":
-            await self._route()  # a fallback that took over has its coder and model already
-        coder = coder_named(self.run.coder)
-        self._lay_over(coder.name)
+        coder = await self._coder()
         earlier = await self._earlier()
         self.allowance = Allowance(self.hold, self.settings, self.task, _sum(earlier))
         if self.kept is None:
@@ -146,15 +143,25 @@ class Attempt:
             self.kept = await self._start(coder)
         if self.stopping:
             self._ask_to_stop()
+        await self._conclude(await self._listen(self.kept, coder, earlier), coder)
+
+    async def _coder(self) -> Coder:
+        """The coder of this run, with the options that the task has for it."""
+        if self.kept is None and self.task.branch is None and self.task.fallback != "":
+            await self._route()  # a fallback that took over has its coder and model already
+        coder = coder_named(self.run.coder)
+        self._lay_over(coder.name)
+        return coder
+
+    async def _listen(self, kept: Kept, coder: Coder, earlier: Sequence[Run]) -> Exit:
+        """Follow the agent to its end, and talk with it meanwhile."""
         session = continuing.session(earlier, coder, self.run.host)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
-        self.talk = Conversation(
-            self.hold, coder, self.kept, self.heard, self.settings_now, self.stop
-        )
+        self.talk = Conversation(self.hold, coder, kept, self.heard, self.settings_now, self.stop)
         listener = Listener(
             self.hold,
             coder,
-            self.kept,
+            kept,
             self.settings,
             self.task,
             self.heard,
@@ -163,7 +170,7 @@ class Attempt:
             self.stop,
             self.beat,
         )
-        await self._conclude(await listener.listen(), coder)
+        return await listener.listen()
 
     async def _without_agent(self, decision: staging.Decision) -> None:
         """A stage of a workflow that needs none: skipped, asked of a human, or settled."""
@@ -256,6 +263,24 @@ class Attempt:
         if mended := await self.place.tie(self.run, self.folder):
             await self.hold.tell("run.warned", mended)
         await self.notebook.close()
+        ended, result = await self._verdict(exit, coder)
+        found = await self._inspection().look(self._message(), checked=isinstance(ended, Delivered))
+        result = corrected(result, found) if result else None
+        await self.hold.note(evidence=found, result=result, said=self.heard.said[-LONGEST_TEXT:])
+        await self._send(found)
+        if isinstance(ended, Delivered):
+            if over := self.allowance.overrun():
+                await self.hold.tell("run.warned", over)
+            await self._deliver(ended, found)
+            return
+        if isinstance(ended, verdict.Released):
+            where = Path(str(self.run.worktree))
+            await checkpoint.write(self.folder, where, found, ended.note, self.heard.said)
+        restarts = self.settings.restarts
+        await self._end(verdict.bounded(ended, self.run, await self._earlier(), restarts))
+
+    async def _verdict(self, exit: Exit, coder: Coder) -> tuple[verdict.Verdict, Result | None]:
+        """What the run amounts to by its end and its notes; nobody has looked at the work yet."""
         errors = evidence.tail(self.folder / "stderr.log", STDERR_TAIL)
         if not self.stopping:
             hear_the_end(self.heard, coder, exit.code, errors)
@@ -267,24 +292,10 @@ class Attempt:
         )
         posed = await self.fleet.posed(self.run)
         ended = verdict.of_the_notes(ended, result, asks, posed)
-        if isinstance(ended, Delivered):
-            judge = staging.Judge(self.fleet, self.task, self.run)
-            ended, result = await judge.verdict(ended, result, self.heard.said)
-        delivered = isinstance(ended, Delivered)
-        found = await self._inspection().look(self._message(), checked=delivered)
-        result = corrected(result, found) if result else None
-        await self.hold.note(evidence=found, result=result, said=self.heard.said[-4000:])
-        await self._send(found)
-        if isinstance(ended, Delivered):
-            if over := self.allowance.overrun():
-                await self.hold.tell("run.warned", over)
-            await self._deliver(ended, found)
-        else:
-            if isinstance(ended, verdict.Released):
-                where = Path(str(self.run.worktree))
-                await checkpoint.write(self.folder, where, found, ended.note, self.heard.said)
-            restarts = self.settings.restarts
-            await self._end(verdict.bounded(ended, self.run, await self._earlier(), restarts))
+        if not isinstance(ended, Delivered):
+            return ended, result
+        judge = staging.Judge(self.fleet, self.task, self.run)
+        return await judge.verdict(ended, result, self.heard.said)
 
     def _inspection(self) -> Inspection:
         return Inspection(

@@ -25,7 +25,7 @@ async def write_down(
             until = _rest_after_limit(await fleet.now(), earlier, settings)
             return await hold.end(lambda run: fleet.release(run, note, until=until, reason=reason))
         case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
-            refused = rests.Refused(reason, note, until)
+            refused = rests.Refusal(reason, note, until)
             rest = await rests.after(refused, hold.run, settings, fleet)
             await insist(lambda: fleet.rest(rest))
             return await hold.end(lambda run: fleet.release(run, note, reason=reason))

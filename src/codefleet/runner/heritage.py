@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from codefleet.domain import handover
-from codefleet.domain.handover import StageResult, Status
+from codefleet.domain.handover import StageResult, StageStatus
 from codefleet.domain.model import Task, TaskId
 from codefleet.fleet import Fleet
 
-HAS_WORK = (Status.COMPLETED, Status.NO_CHANGES, Status.BLOCKED)
+HAS_WORK = (StageStatus.COMPLETED, StageStatus.NO_CHANGES, StageStatus.BLOCKED)
 
 
 class Handed(NamedTuple):

@@ -22,7 +22,7 @@ from codefleet.runner.repos.salvage import commit_at, drop_branch
 from codefleet.runner.repos.seed import sow
 
 
-class Landing:
+class Lanes:
     """Lands what may land, repo by repo; says what is in the way of the rest."""
 
     def __init__(self, desk: Desk, holder: RunnerId, when_done: Callable[[], None]) -> None:
@@ -231,6 +231,6 @@ def _rewritten(task: Task, repo: Repo, lost: str) -> str:
 async def land_now(desk: Desk) -> None:
     """Land what may land without a runner: for a human who approves while none is at work."""
     hand = RunnerId(f"hand-{os.getpid()}")
-    landing = Landing(desk, hand, when_done=lambda: None)
-    await landing.turn(dead=())
-    await landing.finish()
+    lanes = Lanes(desk, hand, when_done=lambda: None)
+    await lanes.turn(dead=())
+    await lanes.finish()

@@ -24,7 +24,7 @@ from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
-from codefleet.runner.landing import Landing
+from codefleet.runner.landing import Lanes
 from codefleet.runner.patrol import patrol
 from codefleet.runner.process import Process, machine
 from codefleet.runner.verdict import Cause
@@ -73,7 +73,7 @@ class Loop:
             if firm:
                 attempt.kill()
         if firm and self.me:
-            self.landing.give_up()
+            self.lanes.give_up()
         self._waiting.wake()
 
     async def run(self) -> None:
@@ -82,7 +82,7 @@ class Loop:
         with suppress(FleetError):  # it can be done by the next runner as well
             await come_home(self.desk)
         self.me = await self._join()
-        self.landing = Landing(self.desk, self.me.id, self._waiting.wake)
+        self.lanes = Lanes(self.desk, self.me.id, self._waiting.wake)
         beside = [asyncio.create_task(work) for work in (self._beat(), self._patrol())]
         try:
             while not self._stopping:
@@ -122,7 +122,7 @@ class Loop:
         await self._heed()
         await deny_unanswered(self.desk)
         await self._adopt()
-        await self.landing.turn(await departed.lane_holders(self.fleet))
+        await self.lanes.turn(await departed.lane_holders(self.fleet))
         await self._fill()
 
     async def _seat(self) -> None:
@@ -282,7 +282,7 @@ class Loop:
 
     async def _patience(self) -> float:
         return await self._waiting.patience(
-            lands=self.landing.waits, lacks_room=bool(self._waits), has_seats=bool(self._room())
+            lands=self.lanes.waits, lacks_room=bool(self._waits), has_seats=bool(self._room())
         )
 
     async def _was_idle_long_enough(self) -> bool:
@@ -317,7 +317,7 @@ class Loop:
         assert self.me
         self.stop()
         await asyncio.gather(*self._driving.values(), return_exceptions=True)
-        await self.landing.finish()
+        await self.lanes.finish()
         await self.desk.roads.leave()
         with suppress(FleetError):  # a repository that went away keeps nobody from leaving
             await trim(self.desk)

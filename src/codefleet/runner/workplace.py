@@ -17,7 +17,7 @@ from codefleet.runner.heritage import Handed
 from codefleet.runner.process import tag_of
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import opened
-from codefleet.runner.repos.salvage import commit_at, identity, salvage
+from codefleet.runner.repos.salvage import commit_at, identity, is_ancestor, salvage
 from codefleet.runner.repos.tie import tie
 from codefleet.runner.repos.travel import Travel
 from codefleet.runner.repos.unmerged import Left, untouched, without_markers
@@ -92,7 +92,7 @@ class Workplace:
         git = Git(self.repo)
         for handed, commit in await self._heritage(task):
             ref = f"refs/heads/{task.branch}"
-            if (await git.run("merge-base", "--is-ancestor", commit, ref)).code:
+            if not await is_ancestor(git, commit, ref):
                 note = f"the work of {handed.title} is not merged yet"
                 stuck = self._collides_with in (None, commit)
                 return Failed(Reason.MERGE_CONFLICT, note) if stuck else Released(note)
@@ -100,8 +100,7 @@ class Workplace:
 
     async def is_ahead(self, found: Evidence) -> bool:
         """Has the work anything that the trunk has not?"""
-        on_trunk = ("merge-base", "--is-ancestor", found.tip, self.trunk)
-        return (await Git(self.repo).run(*on_trunk)).code != 0
+        return not await is_ancestor(Git(self.repo), found.tip, self.trunk)
 
     async def unresolved(self, worktree: Path) -> tuple[str, ...]:
         """Files in conflict that have no markers, and that the agent left as the merge did."""

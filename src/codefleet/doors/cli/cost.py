@@ -1,17 +1,19 @@
 """The bill: `fleet cost`."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
+from codefleet.domain.errors import Invalid
 from codefleet.domain.model import TaskId, Usage
 from codefleet.domain.prices import Source
 from codefleet.domain.views import Spent
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option, say
+from codefleet.doors.cli.moment import span
 from codefleet.doors.cli.text import clean, count, table
 from codefleet.fleet.costs import BY
 from codefleet.ports import TaskQuery
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 BAR = 24
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-AGE = re.compile(r"(\d{1,5})([hdw])")
-UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 Names = tuple[str, ...]
 
@@ -37,11 +37,11 @@ class Moment(click.ParamType[datetime]):
     ) -> datetime:
         if isinstance(value, datetime):
             return value
+        with suppress(Invalid):
+            return datetime.now(UTC) - span(value)
         try:
-            if found := AGE.fullmatch(value):
-                return datetime.now(UTC) - timedelta(**{UNITS[found[2]]: int(found[1])})
             moment = datetime.fromisoformat(value)
-        except (ValueError, OverflowError):
+        except ValueError:
             self.fail(f"{clean(value)!r} is no day; say 2026-11-01, or 12h, 7d, 2w for so long ago")
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

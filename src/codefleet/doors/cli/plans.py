@@ -9,7 +9,7 @@ import click
 from codefleet.coders import fitness
 from codefleet.config import load
 from codefleet.domain import workflow
-from codefleet.domain.workflow import Plan
+from codefleet.domain.plan import Plan
 from codefleet.doors.cli.call import home
 from codefleet.doors.cli.drafts import read_content, read_text
 

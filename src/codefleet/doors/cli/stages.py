@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 from codefleet.domain import graph, handover
 from codefleet.domain.budget import told
-from codefleet.domain.handover import StageResult, Status
+from codefleet.domain.handover import StageResult, StageStatus
 from codefleet.domain.model import Run, Task
+from codefleet.domain.plan import Plan, StagePlan
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import State
-from codefleet.domain.workflow import Plan, StagePlan
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, duration, table
 
@@ -82,7 +82,7 @@ def _words(task: Task, run: Run | None, result: StageResult, needs: Sequence[str
         return clean((task.note and brief(task.note)) or _needs(needs, inherit=False))
     if task.state is State.RUNNING:
         return brief(run.said) if run else ""
-    if result.survived or result.status is Status.BLOCKED:
+    if result.survived or result.status is StageStatus.BLOCKED:
         return brief(result.summary)
     return brief(task.note)
 

@@ -17,7 +17,7 @@ from codefleet.doors.cli.text import brief, clean, clean_lines, count, table
 
 if TYPE_CHECKING:
     from codefleet.domain.handover import Collected, StageResult
-    from codefleet.domain.workflow import Plan
+    from codefleet.domain.plan import Plan
     from codefleet.fleet import Fleet
 
 set_option = click.option(

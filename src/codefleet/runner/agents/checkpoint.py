@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Change, Evidence
+from codefleet.runner.agents import notes
 from codefleet.runner.repos.git import Git
 
 FILE = "checkpoint.md"
-PLAN = "PLAN_AND_STATUS.md"
 LONGEST_PLAN = 20_000
 MOST_LINES = 100
 
@@ -45,7 +45,7 @@ async def write(folder: Path, worktree: Path, found: Evidence, why: str, said: s
     """Leave a checkpoint in the run's folder. It is a help: no run fails for the lack of it."""
     with suppress(FleetError, OSError):
         log = await Git(worktree)("log", "--format=%h %s", f"{found.base}..HEAD")
-        plan = await asyncio.to_thread(_read, folder / PLAN)
+        plan = await asyncio.to_thread(_read, folder / notes.PLAN)
         known = Known(why, said, plan, found.changes, log.splitlines())
         await asyncio.to_thread((folder / FILE).write_text, compose(known), encoding="utf-8")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 CGROUP = Path("/sys/fs/cgroup")
 
 
-class Limit(NamedTuple):
+class GroupLimit(NamedTuple):
     """The files of a control group that tell a limit, what is used of it, and what can go."""
 
     most: str
@@ -16,14 +16,17 @@ class Limit(NamedTuple):
 
 
 MEMORY = (
-    Limit("memory.max", "memory.current", ("memory.stat", "inactive_file")),
-    Limit(
+    GroupLimit("memory.max", "memory.current", ("memory.stat", "inactive_file")),
+    GroupLimit(
         "memory/memory.limit_in_bytes",
         "memory/memory.usage_in_bytes",
         ("memory/memory.stat", "total_inactive_file"),
     ),
 )
-PROCESSES = (Limit("pids.max", "pids.current"), Limit("pids/pids.max", "pids/pids.current"))
+PROCESSES = (
+    GroupLimit("pids.max", "pids.current"),
+    GroupLimit("pids/pids.max", "pids/pids.current"),
+)
 
 
 def memory_left(root: Path = CGROUP) -> float:
@@ -43,7 +46,7 @@ def processes_left(root: Path = CGROUP) -> float:
     return min(_left(root, each) for each in PROCESSES)
 
 
-def _left(root: Path, limit: Limit) -> float:
+def _left(root: Path, limit: GroupLimit) -> float:
     try:
         most, used = (root / limit.most).read_text().strip(), (root / limit.used).read_text()
         spare = _number(root / limit.spare[0], limit.spare[1]) if limit.spare else 0

@@ -62,7 +62,7 @@ async def hold_up(desk: Desk, default: str) -> bool:
     return any((task.repo, task.coder or "") in pairs for task in ready)
 
 
-class Refused(NamedTuple):
+class Refusal(NamedTuple):
     """A provider's refusal that concerns an account and not only a task."""
 
     reason: Reason
@@ -70,7 +70,7 @@ class Refused(NamedTuple):
     until: datetime | None
 
 
-async def after(refused: Refused, run: Run, settings: Config, fleet: Fleet) -> Rest:
+async def after(refused: Refusal, run: Run, settings: Config, fleet: Fleet) -> Rest:
     """The rest of a run's account: till its reset or, when it is logged out, till a human comes."""
     now = await fleet.now()
     until = refused.until

@@ -73,25 +73,10 @@ class Git:
         except FileNotFoundError as missing:
             raise _missing(self.folder) from missing
         words = stdin.encode(errors="surrogateescape") if stdin is not None else None
-        talk = asyncio.create_task(process.communicate(words))
         try:
-            async with asyncio.timeout(within_s):
-                out, err = await asyncio.shield(talk)
-        except (TimeoutError, asyncio.CancelledError) as stop:
-            if within_s is None:
-                await asyncio.wait([talk], timeout=LONGEST_FAREWELL_S)
-            else:
-                _kill_all(process.pid)
-            await _gone(process, talk)
-            if isinstance(stop, asyncio.CancelledError):
-                raise
+            return await _ended(process, words, within_s)
+        except TimeoutError:
             return Done(-signal.SIGKILL, "", f"fatal: no answer within {within_s:.0f} s")
-        assert process.returncode is not None
-        return Done(
-            process.returncode,
-            out.decode(errors="surrogateescape"),
-            err.decode(errors="replace").strip(),
-        )
 
     async def __call__(
         self,
@@ -114,6 +99,28 @@ def failed(folder: Path, args: Sequence[str], done: Done) -> Workspace:
     return Workspace(
         f"git {args[0]} in {folder} {how}",
         hint=f"try it by hand: git -C {folder} {' '.join(args)}"[:300],
+    )
+
+
+async def _ended(
+    process: asyncio.subprocess.Process, words: bytes | None, within_s: float | None
+) -> Done:
+    talk = asyncio.create_task(process.communicate(words))
+    try:
+        async with asyncio.timeout(within_s):
+            out, err = await asyncio.shield(talk)
+    except (TimeoutError, asyncio.CancelledError):
+        if within_s is None:
+            await asyncio.wait([talk], timeout=LONGEST_FAREWELL_S)
+        else:
+            _kill_all(process.pid)
+        await _gone(process, talk)
+        raise
+    assert process.returncode is not None
+    return Done(
+        process.returncode,
+        out.decode(errors="surrogateescape"),
+        err.decode(errors="replace").strip(),
     )
 
 

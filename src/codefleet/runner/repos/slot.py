@@ -22,15 +22,15 @@ CLEAN = "fleet-clean"
 HELD = "fleet-held"
 
 
-class Hold(NamedTuple):
+class Holder(NamedTuple):
     """The branch a slot was taken for, and the process that took it."""
 
     branch: str
-    holder: Process
+    process: Process
 
     @property
     def is_live(self) -> bool:
-        return self.holder.is_alive
+        return self.process.is_alive
 
 
 def hold(path: Path, branch: str) -> None:
@@ -41,13 +41,13 @@ def hold(path: Path, branch: str) -> None:
     draft.replace(file)
 
 
-def held_by(path: Path) -> Hold | None:
+def held_by(path: Path) -> Holder | None:
     """Who took the slot last and did not let go, alive or not."""
     try:
         branch, pid, started = json.loads((git_dir(path) / HELD).read_text())
     except FileNotFoundError:
         return None
-    return Hold(branch, Process(pid, started))
+    return Holder(branch, Process(pid, started))
 
 
 def let_go(path: Path) -> None:

@@ -1,0 +1,41 @@
+"""What may be said of a task: refused now, before it costs a run or never starts one."""
+
+from collections.abc import Sequence
+
+from codefleet.domain import command, scope
+from codefleet.domain.errors import Invalid, Refused
+from codefleet.domain.model import Brief, Draft
+from codefleet.domain.words import Landing
+
+
+def refuse_liberties(drafts: Sequence[Draft]) -> None:
+    """An agent may say how hard another should think, and nothing else about its program; nor may
+    it get around a review by the way in which work lands."""
+    for draft in drafts:
+        if Landing.QUEUE in (draft.lands, draft.stage and draft.stage.landing):
+            raise Refused(
+                "an agent may not decide that work lands by itself",
+                hint="leave it out; the repository's settings say how its work lands",
+            )
+        if set(draft.options) - {"effort"}:
+            raise Refused(
+                "an agent may not choose the arguments of another's program",
+                hint="leave them out; a human sets them in fleet.toml",
+            )
+
+
+def refuse_unusable(draft: Brief) -> None:
+    """Refuse what no run could use."""
+    scope.valid(draft.scope)
+    command.valid(draft.checks)
+    for name in ("base", "model", "coder", "fallback", "assignee"):
+        if "\0" in (getattr(draft, name) or ""):
+            raise Invalid(f"{name}: no name has a NUL in it", hint="leave that character out")
+    if any("\0" in label for label in draft.labels):
+        raise Invalid("labels: no name has a NUL in it", hint="leave that character out")
+    if draft.fallback and draft.fallback == draft.coder:
+        raise Invalid(
+            f"{draft.coder} cannot be its own fallback", hint="name another coder, or none"
+        )
+    if draft.assignee is not None and not draft.assignee.strip():
+        raise Invalid("an assignee needs a name", hint="`fleet status` shows the agents")
