@@ -122,7 +122,13 @@ def test_a_bill_for_programs_has_every_source_apart(fleet: Cli, home: Path) -> N
 
 @pytest.mark.parametrize(
     ("since", "until", "cost"),
-    [("12h", "0h", 1.0), ("3d", "1d", 2.0), ("1w", None, 3.0), ("2020-01-01", "2d", 2.0)],
+    [
+        ("12h", "0h", 1.0),
+        ("300m", None, 1.0),
+        ("3d", "1d", 2.0),
+        ("1w", None, 3.0),
+        ("2020-01-01", "2d", 2.0),
+    ],
 )
 def test_a_bill_is_of_a_time(
     fleet: Cli, home: Path, since: str, until: str | None, cost: float

@@ -1,6 +1,7 @@
 """`fleet workflow`: files are checked, drawn and run; workflows are shown, stopped and put away."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -129,9 +130,7 @@ def test_a_gate_says_what_it_waits_for(fleet: Cli, tmp_path: Path) -> None:
     assert "the gate ask is answered approve or reject" in refused.err
     assert fleet("answer", task, "reject").code == 0
     fleet("run", "--until-idle")
-    assert (
-        "failed, 0/1" in fleet("workflow", "list").out or "failed" in fleet("workflow", "list").out
-    )
+    assert re.search(r"failed +0/1", fleet("workflow", "list").out)
 
 
 def test_a_failed_stage_is_told_by_the_exit_code(fleet: Cli, tmp_path: Path) -> None:

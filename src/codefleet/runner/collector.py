@@ -15,8 +15,8 @@ from codefleet.runner import custody, departed
 from codefleet.runner.custody import Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.listing import worktrees
 from codefleet.runner.repos.salvage import archive, drop_branch
-from codefleet.runner.repos.worktrees import worktrees
 from codefleet.runner.workplace import Workplace, branches_of_tasks, task_of_branch
 from codefleet.runner.worktree import Slot
 

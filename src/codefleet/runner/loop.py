@@ -25,8 +25,8 @@ from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
 from codefleet.runner.landing import Lanes
-from codefleet.runner.patrol import patrol
 from codefleet.runner.process import Process, machine
+from codefleet.runner.radar import patrol
 from codefleet.runner.verdict import Cause
 from codefleet.runner.waiting import Waiting, is_over
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from codefleet.domain.errors import Invalid, Workspace
 from codefleet.runner.repos import salvage, slot
 from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.listing import Listed, worktrees
 from codefleet.runner.repos.locks import drop_stale, held
 from codefleet.runner.repos.seed import sow
-from codefleet.runner.repos.worktrees import Listed, worktrees
 
 LEFT_BEHIND = "Work left in a worktree\n\nSaved by the fleet before the worktree was used again.\n"
 ADD = ("worktree", "add", "--quiet", "--detach", "--no-checkout")

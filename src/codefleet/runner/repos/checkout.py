@@ -8,9 +8,9 @@ from codefleet.domain.errors import Workspace
 from codefleet.runner.repos import branch
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.journal import Journal, Move, opened
+from codefleet.runner.repos.listing import worktrees
 from codefleet.runner.repos.salvage import git_dir
 from codefleet.runner.repos.swap import Swap
-from codefleet.runner.repos.worktrees import worktrees
 
 UNFINISHED = {
     "MERGE_HEAD": "a merge",

@@ -11,9 +11,9 @@ from codefleet.fleet.repos import same_remote
 from codefleet.runner.desk import Desk
 from codefleet.runner.places import Places
 from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.listing import LIST, parsed, worktrees
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.salvage import commit_at, git_dir, is_ancestor
-from codefleet.runner.repos.worktrees import LIST, parsed, worktrees
 from codefleet.runner.worktree import refuse_without_room
 
 LONGEST_REF = 250

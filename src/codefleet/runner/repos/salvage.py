@@ -9,8 +9,8 @@ from pathlib import Path
 from codefleet.domain.errors import Workspace
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.hidden import show_edits, show_files
+from codefleet.runner.repos.listing import worktrees
 from codefleet.runner.repos.locks import common_dir, drop_forgotten, drop_stale
-from codefleet.runner.repos.worktrees import worktrees
 
 TRIES = 3
 OURS = "refs/heads/fleet/"
