@@ -1,8 +1,12 @@
 """A small real git repository for tests: fast to make, independent of the user's own settings."""
 
+import atexit
 import os
+import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 ALONE = {
@@ -80,13 +84,24 @@ class SampleRepo:
 
 
 def make_repo(folder: Path, files: Mapping[str, str] | None = None) -> SampleRepo:
-    """Make a repository with one commit on `main`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Make a repository with one commit on `main`: a copy, in half the time that git takes."""
+    wanted = {"README.md": "# sample\n"} if files is None else files
+    shutil.copytree(_made_once(tuple(wanted.items())), folder, symlinks=True, dirs_exist_ok=True)
+    repo = SampleRepo(folder)
+    repo.git("update-index", "-q", "--refresh")  # copies are other files to git until it looks
+    return repo
+
+
+@cache
+def _made_once(files: Iterable[tuple[str, str]]) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="sample-repo-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     repo = SampleRepo(folder)
     repo.git("init", "--quiet", "--initial-branch=main", "--template=")
     with (folder / ".git" / "config").open("a", encoding="utf-8") as config:
         config.write(SETTINGS)
-    for path, text in ({"README.md": "# sample\n"} if files is None else files).items():
+    for path, text in files:
         repo.write(path, text)
     repo.commit("first")
-    return repo
+    folder.chmod(0o755)
+    return folder
