@@ -329,6 +329,15 @@ def test_a_mistake_of_ours_is_told_in_a_line_and_kept_in_a_log(fleet: Cli, home:
     assert "Traceback" in done.stderr
 
 
+def test_no_key_is_kept_with_a_mistake_of_ours(fleet: Cli, home: Path) -> None:
+    key = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"
+    broken = f"import codefleet.fleet.status as s; s.Overview.status = lambda self: {{}}['{key}']; "
+    subprocess.run([sys.executable, "-c", broken + START, "status"], capture_output=True)
+    told = (home / "logs" / "crash.log").read_text()
+    assert "KeyError" in told
+    assert key not in told
+
+
 def test_colours_are_for_terminals_that_want_them(fleet: Cli) -> None:
     added(fleet, "First")
     assert "\x1b[" not in program("list").out

@@ -49,26 +49,11 @@ class Costs(Core):
         rows = await self.store.spent(since=budget.day_of(await self.store.now()), by=["repo"])
         spent = {row.repo: row.usage for row in rows}
         unpriced = await self.unpriced_today("repo")
-        limits = [
-            Limit(
-                name="the fleet",
-                daily=True,
-                budget=of_the_fleet,
-                spent=sum(spent.values(), start=Usage()),
-                unpriced_tokens=sum(unpriced.values()),
-            )
-        ]
-        limits += [
-            Limit(
-                name=name,
-                repo=name,
-                daily=True,
-                budget=each,
-                spent=spent.get(name, Usage()),
-                unpriced_tokens=unpriced.get(name, 0),
-            )
-            for name, each in repos.items()
-        ]
+        whole = sum(spent.values(), start=Usage())
+        limits = [_of_the_day("the fleet", of_the_fleet, whole, sum(unpriced.values()))]
+        for name, each in repos.items():
+            limit = _of_the_day(name, each, spent.get(name, Usage()), unpriced.get(name, 0))
+            limits.append(limit.evolve(repo=name))
         return [limit for limit in limits if limit.budget != NOTHING]
 
     async def spent_up(self) -> Mapping[str, str]:
@@ -102,6 +87,10 @@ class Costs(Core):
         """What this repo may cost in a day."""
         config = self.config.for_repo(repo)
         return Budget(usd=config.repo_day_budget_usd, tokens=config.repo_day_budget_tokens)
+
+
+def _of_the_day(name: str, allowed: Budget, spent: Usage, unpriced: int) -> Limit:
+    return Limit(name=name, daily=True, budget=allowed, spent=spent, unpriced_tokens=unpriced)
 
 
 def _unseen(model: str, tokens: int, now: datetime) -> Event:

@@ -141,7 +141,7 @@ async def _branches(
 async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[Told]:
     now = await desk.fleet.now()
     oldest = now - timedelta(days=desk.fleet.config.keep_runs_days)
-    folders = desk.places.home / "runs"
+    folders = desk.places.runs
     for folder in sorted(folders.iterdir()) if folders.is_dir() else ():
         found = await desk.fleet.find_runs([RunId(folder.name)])
         ended = found[0].ended_at if found else _last_change(folder)

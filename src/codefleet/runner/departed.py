@@ -36,17 +36,20 @@ def _is_alive(runner: Runner) -> bool:
 
 async def long_gone(fleet: Fleet) -> Sequence[Runner]:
     """The runners of other machines that have been silent for so long that nobody expects them."""
-    oldest = await fleet.now() - LONG
-    known = [runner for runner in await fleet.known_runners() if runner.host != fleet.host]
-    return [runner for runner in known if runner.seen_at < oldest]
+    return await _silent_elsewhere(fleet, LONG)
 
 
 async def everywhere(fleet: Fleet) -> set[str]:
     """The runners that have ended as far as one can tell from here: others' by their heartbeat."""
-    oldest = await fleet.now() - fleet.lease
-    known = [runner for runner in await fleet.known_runners() if runner.host != fleet.host]
-    silent = [runner for runner in known if runner.seen_at < oldest]
+    silent = await _silent_elsewhere(fleet, fleet.lease)
     return {runner.id for runner in (*await here(fleet), *silent)}
+
+
+async def _silent_elsewhere(fleet: Fleet, span: timedelta) -> Sequence[Runner]:
+    """The runners of other machines that showed no life for so long."""
+    oldest = await fleet.now() - span
+    known = [runner for runner in await fleet.known_runners() if runner.host != fleet.host]
+    return [runner for runner in known if runner.seen_at < oldest]
 
 
 async def orphans(fleet: Fleet) -> Sequence[Run]:

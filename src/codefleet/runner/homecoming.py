@@ -26,9 +26,8 @@ async def come_home(desk: Desk) -> None:
 
 
 async def _end_forgotten_agents(desk: Desk) -> None:
-    runs = desk.places.home / "runs"
     # The folders before the store: whatever begins in between is not looked at.
-    folders = [each for each in runs.glob("*") if not (each / "exit.json").exists()]
+    folders = [each for each in desk.places.runs.glob("*") if not (each / "exit.json").exists()]
     live = {run.id for run in await desk.fleet.live_runs()}
     for folder in folders:
         if folder.name in live:

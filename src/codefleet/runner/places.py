@@ -11,9 +11,14 @@ class Places:
     def __init__(self, home: Path) -> None:
         self.home = home
 
+    @property
+    def runs(self) -> Path:
+        """The folders of all runs, each under the run's id."""
+        return self.home / "runs"
+
     def run(self, run: Run) -> Path:
         """The folder of one run: prompt, output, exit record, evidence."""
-        return self.home / "runs" / run.id
+        return self.runs / run.id
 
     def worktrees(self, repo: str) -> Path:
         return self.home / "worktrees" / repo

@@ -273,19 +273,15 @@ def _unexpected(error: Exception) -> int:
 
 def _log_crash(error: BaseException) -> Path | None:
     """The whole story goes to a file; on the screen it is shown only to those who ask."""
-    import traceback  # here, because it is seldom needed
+    import traceback  # these here, because they are seldom needed
 
-    story = "".join(traceback.format_exception(error))
+    from codefleet.runner.crash import record
+    from codefleet.runner.places import Places
+
     if os.environ.get("FLEET_DEBUG"):
-        click.echo(story, err=True)
-    file = _home() / "logs" / "crash.log"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8", errors="replace") as log:
-            log.write(story + "\n")
-    except OSError:
-        return None
-    return file
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    log = Places(_home()).crash_log()
+    return log if record(log, "the command line", error) else None
 
 
 def _home() -> Path:
