@@ -109,3 +109,12 @@ async def test_a_git_killed_by_a_signal_tells_which(repo: SampleRepo) -> None:
     git = Git(repo.path)
     killed = await git.run("-c", "alias.die=!kill -9 $PPID", "die")
     assert killed.code == -9
+
+
+@pytest.mark.parametrize("setting", ["core.bare=true", "core.worktree=/"])
+async def test_a_checkout_stays_one_whatever_its_settings_say(
+    setting: str, repo: SampleRepo
+) -> None:
+    repo.git("config", *setting.split("="))
+    repo.write("new.txt", "new")
+    assert await Git(repo.path)("status", "--porcelain") == "?? new.txt"

@@ -36,12 +36,13 @@ class Git:
     """Git in one folder, which is a repository or a worktree itself.
 
     Where it is none, because an agent deleted its `.git`, git must not take a folder above for one:
-    the fleet's home may lie in a repository of the user's. Only one that `looks_up` may.
+    the fleet's home may lie in a repository of the user's. Only one that `looks_up` may. Nor are its
+    files anywhere else, whatever an agent set as `core.worktree` or `core.bare`.
     """
 
     def __init__(self, folder: Path, *, looks_up: bool = False) -> None:
         self.folder = folder
-        self._bound = {} if looks_up else {"GIT_CEILING_DIRECTORIES": str(folder.absolute().parent)}
+        self._looks_up = looks_up
 
     async def run(
         self,
@@ -63,7 +64,7 @@ class Git:
             process = await asyncio.create_subprocess_exec(
                 *("git", *MACHINE, *args),
                 cwd=self.folder,
-                env=_environment({**self._bound, **(env or {})}),
+                env=_environment({**self._bounds(), **(env or {})}),
                 stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -77,6 +78,15 @@ class Git:
             return await _ended(process, words, within_s)
         except TimeoutError:
             return Done(-signal.SIGKILL, "", f"fatal: no answer within {within_s:.0f} s")
+
+    def _bounds(self) -> dict[str, str]:
+        if self._looks_up:
+            return {}
+        whole = self.folder.absolute()
+        bounds = {"GIT_CEILING_DIRECTORIES": str(whole.parent)}
+        if (whole / ".git").exists():  # a mirror has no files
+            bounds["GIT_WORK_TREE"] = str(whole)
+        return bounds
 
     async def __call__(
         self,
