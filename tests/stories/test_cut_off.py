@@ -103,3 +103,23 @@ async def test_a_run_that_goes_wrong_with_us_is_saved_although_it_was_cut_off(
     await crew.work()
     assert (await fleet.get(task.id)).reason is Reason.UNKNOWN
     assert repo.saved("a.txt") == {"kept\n"}
+
+
+async def test_a_folder_that_an_agent_put_a_link_to_in_place_of_its_own_is_left_alone(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, tmp_path: Path
+) -> None:
+    there = tmp_path / "documents"
+    there.mkdir()
+    (there / "letter.txt").write_text("dear")
+    link = f'cd / && rm -r "$OLDPWD" && ln -s {there} "$OLDPWD"'
+    steps = ("write a.txt kept", "commit One", f"shell {link}")
+    task = await add("Link", *steps, max_attempts=2, checks=["touch made-by-a-check"])
+    await crew.work()
+    assert [file.name for file in there.iterdir()] == ["letter.txt"]
+    failed = await fleet.get(task.id)
+    assert (failed.state, failed.reason) == (State.FAILED, Reason.WORKSPACE)
+    assert repo.read(str(failed.branch), "a.txt") == "kept\n"
+    assert repo.saved("letter.txt") == set()
+    await add("Next", "write b.txt b")
+    await crew.work()
+    assert (repo.path / "b.txt").exists()

@@ -36,8 +36,8 @@ class Git:
     """Git in one folder, which is a repository or a worktree itself.
 
     Where it is none, because an agent deleted its `.git`, git must not take a folder above for one:
-    the fleet's home may lie in a repository of the user's. Only one that `looks_up` may. Nor are its
-    files anywhere else, whatever an agent set as `core.worktree` or `core.bare`.
+    the fleet's home may lie in a repository of the user's. Only one that `looks_up` may. Its files
+    are in this folder and nowhere else, whatever an agent set as `core.worktree` or `core.bare`.
     """
 
     def __init__(self, folder: Path, *, looks_up: bool = False) -> None:

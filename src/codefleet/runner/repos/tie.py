@@ -20,6 +20,8 @@ async def tie(repo: Path, worktree: Path, branch: str, aside: Path) -> str | Non
 
     A repository that stands in its place is moved to `aside`, after what it has is archived.
     """
+    if worktree.is_symlink():
+        worktree.unlink()  # what it leads to is not ours to save, and never to clean
     if not worktree.is_dir():
         raise Workspace(
             f"the agent's folder {worktree} is gone, and with it what was not committed",
