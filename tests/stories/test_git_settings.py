@@ -1,13 +1,16 @@
 """Agents that change what git is told in the files that all worktrees of a repository share."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 import pytest
 
+from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
+from codefleet.ports import TaskQuery
+from codefleet.runner.repos.shared_settings import SharedSettings
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -40,3 +43,163 @@ async def test_a_folder_elsewhere_that_git_is_pointed_to_is_neither_saved_nor_cl
     assert (await fleet.get(task.id)).state is State.COMPLETED
     assert repo.read("main", "a.txt") == "a\n"
     assert repo.saved("letter.txt") == set()
+
+
+LEFT = {
+    "core.fsmonitor": "git config core.fsmonitor {trap}",
+    "core.hooksPath": "git config core.hooksPath {trap}.d",
+    "hooks/pre-commit": "mkdir -p {git}/hooks && cp {trap} {git}/hooks/pre-commit",
+    "filter.x.clean": "git config filter.x.clean {trap} && git config filter.x.smudge {trap}",
+    "include.path": "git config include.path {trap}.more",
+    "alias.st": "git config alias.st '!{trap}'",
+    "info/attributes": "mkdir -p {git}/info && echo '*.x binary' > {git}/info/attributes",
+    "info/exclude": "mkdir -p {git}/info && echo '*.x' > {git}/info/exclude",
+    "core.sshCommand": "git config core.sshCommand {trap}",
+    "remote.origin.url": "git remote set-url origin ext::{trap}",
+}
+PUT_BACK = {
+    "user.email": "git config user.email agent@example.org",
+    "extensions.strange": "git config core.repositoryformatversion 1; "
+    "git config extensions.strange 1",
+    "config": "echo '[core' >> {git}/config",
+    "core.bare": "git config core.bare true",
+    "core.worktree": "git config core.worktree /",
+    "core.excludesFile": "echo '*' > {trap}.list && git config core.excludesFile {trap}.list",
+    "info/exclude": "mkdir -p {git}/info && echo '*' > {git}/info/exclude",
+}
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Path:
+    """A program that nobody is to run."""
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/caught\ncat\n")
+    trap.chmod(0o755)
+    return trap
+
+
+@pytest.mark.parametrize("what", LEFT)
+async def test_what_was_set_for_all_worktrees_while_an_agent_worked_is_told_once_and_stays(
+    what: str, fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, trap: Path
+) -> None:
+    repo.git("remote", "add", "origin", str(trap.with_name("origin.git")))
+    does = LEFT[what].format(trap=trap, git=repo.path / ".git")
+    task = await add("Set", "write a.txt a", f"shell {does}")
+    await crew.work()
+    before = _told_to_git(repo)
+    later = await add("Go on", "write b.txt b")
+    await crew.work()
+    [warned] = await _warned(fleet, task)
+    assert "are put back" not in warned
+    assert what.lower() in warned.lower()
+    assert await _warned(fleet, later) == []
+    assert _told_to_git(repo) == before
+    assert (repo.read("main", "a.txt"), repo.read("main", "b.txt")) == ("a\n", "b\n")
+    assert not trap.with_name("caught").exists()
+
+
+@pytest.mark.parametrize("what", PUT_BACK)
+async def test_what_breaks_the_checkout_hides_work_or_renames_its_user_is_put_back(
+    what: str, fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, trap: Path
+) -> None:
+    repo.git("config", "filter.lfs.clean", "cat")
+    before = _told_to_git(repo)
+    does = PUT_BACK[what].format(trap=trap, git=repo.path / ".git")
+    task = await add("Set", "write a.txt a", f"shell {does}")
+    await crew.work()
+    assert _told_to_git(repo) == before
+    [warned] = await _warned(fleet, task)
+    assert "are put back" in warned
+    assert ("config" if what == "extensions.strange" else what.lower()) in warned.lower()
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert repo.read("main", "a.txt") == "a\n"
+    assert repo.git("status", "--porcelain") == ""
+
+
+def _told_to_git(repo: SampleRepo) -> tuple[list[str], list[str]]:
+    """The settings, and the files beside them."""
+    folders = [repo.path / ".git" / name for name in ("hooks", "info")]
+    files = [f"{file}: {file.read_text()}" for each in folders for file in each.glob("*")]
+    return sorted(repo.git("config", "--local", "--list").splitlines()), sorted(files)
+
+
+async def _warned(fleet: Fleet, task: Task) -> list[str]:
+    return [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
+
+
+async def test_what_git_writes_down_in_passing_stays(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    passing = "git remote add fork ../fork && git config branch.topic.remote fork"
+    task = await add("Pass", "write a.txt a", f"shell {passing}")
+    await crew.work()
+    assert repo.git("config", "remote.fork.url") == "../fork"
+    assert repo.git("config", "branch.topic.remote") == "fork"
+    assert "run.warned" not in {e.kind for e in await fleet.events(task=task.id)}
+
+
+async def test_a_filter_that_an_agent_set_for_its_own_worktree_is_never_run(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, tmp_path: Path
+) -> None:
+    own = (
+        "git config extensions.worktreeConfig true",
+        f"git config --worktree filter.x.clean 'touch {tmp_path}/caught; cat'",
+        "echo '* filter=x' > .gitattributes",
+    )
+    task = await add("Own", f"shell {' && '.join(own)}", "write a.txt a")
+    await crew.work(radar_s=3600.0)
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert not (tmp_path / "caught").exists()
+
+
+async def test_of_two_agents_neither_makes_the_others_settings_the_usual_ones(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    wait = f"shell while ! test -e {gate}; do sleep 0.02; done"
+    set_it = "shell git config user.name evil"
+    await add("First", "write a.txt a", set_it, "say set", wait, set_it)
+
+    async def is_set() -> bool:
+        return any(e.text == "set" for e in await fleet.events())
+
+    loop = crew.loop()
+
+    async def second_is_done() -> bool:
+        if not await is_set():
+            return False
+        if len(await fleet.list(TaskQuery())) == 1:
+            await add("Second", "shell git config user.email evil", "write b.txt b")
+        done = [t for t in await fleet.list(TaskQuery()) if t.state is State.COMPLETED]
+        if done:
+            gate.touch()
+        return len(done) == 2
+
+    await crew.until(loop, second_is_done)
+    kept = repo.git("config", "--local", "--list")
+    assert "evil" not in kept
+
+
+async def test_what_a_human_sets_between_two_runs_stays(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    await add("One", "write a.txt a")
+    await crew.work()
+    repo.git("config", "user.email", "ada@example.org")
+    two = await add("Two", "write b.txt b")
+    await crew.work()
+    assert repo.git("config", "user.email") == "ada@example.org"
+    assert await _warned(fleet, two) == []
+
+
+async def test_settings_that_cannot_be_put_back_are_told(repo: SampleRepo, tmp_path: Path) -> None:
+    async def nobody() -> Collection[str]:
+        return ()
+
+    settings = SharedSettings(repo.path, tmp_path / "note.json")
+    await settings.begin("one.1", nobody)
+    config = repo.path / ".git" / "config"
+    config.unlink()
+    (config / "x").mkdir(parents=True)
+    with pytest.raises(Workspace, match="cannot be looked after"):
+        await settings.compare()

@@ -236,6 +236,7 @@ class Attempt:
         """A worktree on the task's branch, seeded, set up, and with the trunk's news merged in."""
         self.folder.mkdir(parents=True, exist_ok=True)
         await silence_earlier(self.hold, self.places, self.notebook)
+        await self._warn(await self.place.begin(self.run))
         ready = await self.place.prepare(self.task, self.run)
         self.task = await insist(lambda: self.fleet.settle(self.run, branch=ready.branch))
         now = await self.fleet.now()
@@ -260,8 +261,7 @@ class Attempt:
         if self.stopping and self._is_taken_away:
             await self._wind_down(self.stopping.why)
             return
-        if mended := await self.place.tie(self.run, self.folder):
-            await self.hold.tell("run.warned", mended)
+        await self._warn(await self.place.mend(self.run, self.folder))
         await self.notebook.close()
         ended, result = await self._verdict(exit, coder)
         found = await self._inspection().look(self._message(), checked=isinstance(ended, Delivered))
@@ -366,7 +366,11 @@ class Attempt:
             if exit.lost:
                 custody.sweep(self.run.id)
         with suppress(FleetError):  # its folder is gone: then there is nothing left to save
-            await self.place.tie(self.run, self.folder)
+            await self.place.mend(self.run, self.folder)
+
+    async def _warn(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            await self.hold.tell("run.warned", text)
 
     def _aftermath(self) -> Aftermath:
         return Aftermath(self.place, self.repo, self.run, self._message())

@@ -106,7 +106,8 @@ class Inspection:
         """Let the worktree be as it was before any check ran in it."""
         if not self.worktree.is_dir():
             return  # it is gone altogether; the branch has the work
-        await self.place.tie(self.run, self.folder)
+        for mended in await self.place.mend(self.run, self.folder):
+            await self.hold.tell("run.warned", mended)
         undone = await undo(self.worktree, str(self.run.branch), found.tip, f"{self.run.id}-checks")
         if undone.paths:
             some = ", ".join(map(evidence.printable, undone.paths[:5]))

@@ -31,6 +31,10 @@ class Places:
         """What the lane is about to do to a checked-out trunk, for whoever comes after a crash."""
         return self.home / "lanes" / f"{repo}.journal.json"
 
+    def git_settings(self, repo: str) -> Path:
+        """How git's settings in a repo were before agents began to work there."""
+        return self.home / "settings" / f"{repo}.json"
+
     def remote_lock(self, repo: str) -> Path:
         """Held while this machine talks to the repo's remote."""
         return self.home / "locks" / f"{repo}.remote.lock"

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from codefleet.runner.process import tag_of
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import opened
 from codefleet.runner.repos.salvage import commit_at, identity, is_ancestor, salvage
+from codefleet.runner.repos.shared_settings import Changed, SharedSettings, forget_own
 from codefleet.runner.repos.tie import tie
 from codefleet.runner.repos.travel import Travel
 from codefleet.runner.repos.unmerged import Left, untouched, without_markers
@@ -46,12 +47,21 @@ class Workplace:
         places = desk.places
         self._journal = places.journal(repo.name)
         self.pool = Pool(self.repo, places.worktrees(repo.name), places.lock(repo.name))
+        self._git_settings = SharedSettings(self.repo, places.git_settings(repo.name))
         remote = desk.remote(repo)
         self.travel = Travel(remote, self.pool, desk.roads) if remote else None
         self._before: Mapping[str, str] | None = None
         self._began_at: str | None = None
         self._collides_with: str | None = None
         self._without_markers: Left = {}
+
+    async def begin(self, run: Run) -> Sequence[str]:
+        """Note how git's settings are before an agent may change them; tell what others changed."""
+
+        async def live() -> Collection[str]:
+            return {each.id for each in await self.fleet.live_runs()}
+
+        return await self._told(self._git_settings.begin(run.id, live))
 
     async def prepare(self, task: Task, run: Run) -> Ready:
         """A worktree on the task's branch: fresh, or as the last run left it plus the trunk."""
@@ -106,11 +116,29 @@ class Workplace:
         """Files in conflict that have no markers, and that the agent left as the merge did."""
         return await untouched(worktree, self._without_markers)
 
-    async def tie(self, run: Run, folder: Path) -> str | None:
-        """Make sure that git knows the run's worktree; say what had to be mended."""
+    async def mend(self, run: Run, folder: Path) -> Sequence[str]:
+        """Look after git's settings, see that git knows the worktree, and tell what was wrong."""
+        told = await self._told(self._git_settings.compare())
         if run.worktree is None or await self.taken_by_another(run):
-            return None
-        return await tie(self.repo, Path(run.worktree), str(run.branch), folder / "own.git")
+            return told
+        worktree = Path(run.worktree)
+        tied = await tie(self.repo, worktree, str(run.branch), folder / "own.git")
+        return [*told, *await self._told(forget_own(worktree)), *filter(None, [tied])]
+
+    async def _told(self, comparing: Awaitable[Changed]) -> list[str]:
+        """What to tell of settings that were changed, or cannot be seen; no work is lost by it."""
+        try:
+            left, put_back = await comparing
+        except Workspace as trouble:
+            return [trouble.problem]
+        told = []
+        for names, what in ((left, ""), (put_back, ", and are put back")):
+            if names:
+                some = ", ".join(names[:10])
+                told.append(
+                    f"git's settings were changed, by the agent or by a human{what}: {some}"
+                )
+        return told
 
     async def leave(self, path: Path) -> None:
         await self.pool.release(path)

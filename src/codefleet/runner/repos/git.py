@@ -20,6 +20,7 @@ QUIET = {
 LONGEST_FAREWELL_S = 10.0
 MACHINE = (
     *("-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"),
+    *("-c", "core.fsmonitor=false", "-c", "log.showSignature=false"),  # these start programs
     *("-c", "core.safecrlf=false"),  # work is saved whatever its line ends
     *("-c", "submodule.recurse=false"),  # what is in a submodule is its own repository's affair
 )

@@ -37,11 +37,11 @@ async def show_files(worktree: Path, base: str = "HEAD") -> bool:
     """
     file = worktree / IGNORE
     lines = _lines(file)
-    if not _hides_everything(lines):
+    if not hides_everything(lines):
         return False
     was = await Git(worktree).run("cat-file", "blob", f"{base}:{IGNORE}")
     known = "" if was.code else was.out
-    if _hides_everything(known.splitlines()):
+    if hides_everything(known.splitlines()):
         return False
     rest = [line for line in lines if line.strip() not in EVERYTHING | ITSELF]
     text = "".join(f"{line}\n" for line in rest) if any(_rules(rest)) else known
@@ -65,7 +65,7 @@ def _lines(file: Path) -> list[str]:
     return []
 
 
-def _hides_everything(lines: Iterable[str]) -> bool:
+def hides_everything(lines: Iterable[str]) -> bool:
     """A list that names what not to ignore is made with care, and may begin with everything."""
     rules = {*_rules(lines)} - ITSELF
     return not rules.isdisjoint(EVERYTHING) and not any(rule.startswith("!") for rule in rules)

@@ -1,0 +1,274 @@
+"""What git is told by files that all worktrees of a repository share, and what agents make of it.
+
+An agent works in a linked worktree, and what it sets there holds for the user's own checkout too.
+What breaks the checkout, hides work or signs commits with another name is put back. All else is
+told and stays, because nobody knows who it was: users set hooks and remotes while agents work. The
+settings are noted when the first of several agents begins, and compared when any of them ends.
+"""
+
+import json
+import os
+import re
+import stat
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.errors import Workspace
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.hidden import hides_everything
+from codefleet.runner.repos.locks import common_dir, held
+from codefleet.runner.repos.salvage import git_dir
+
+CONFIG = ("config", "config.worktree")
+EXCLUDE = "info/exclude"
+FILES = ("info/attributes", EXCLUDE, "info/grafts", "objects/info/alternates")
+HOOKS = "hooks"
+LARGEST = 1 << 20
+"""No file of this kind is longer; one that is, is not looked after."""
+
+PUT_BACK = re.compile(r"core\.(bare|worktree|excludesfile)|(user|author|committer)\..*")
+"""What no user sets while agents work, and what would make trouble for one who did not."""
+HARMLESS = re.compile(
+    r"branch\..*\.(remote|merge|rebase|pushremote|description|[a-z]+-merge-base)"
+    r"|submodule\..*\.(url|active)"
+    r"|lfs\.repositoryformatversion|lfs\..*\.(access|locksverify)"
+    r"|extensions\.worktreeconfig"  # a sparse checkout of one worktree needs it
+    r"|(advice|color|gui)\..*"
+)
+"""What git and its companions write in passing, and what leads to no program and no other place."""
+NEW_REMOTE = re.compile(r"(remote\..*\.)(url|fetch|gh-resolved)")
+SPARSE = re.compile(r"core\.sparsecheckout(cone)?|index\.sparse")
+
+Settings = Mapping[str, Sequence[str]]
+Texts = Mapping[str, str]
+"""Files by name: the mode and the text of each, or where it leads if it is a link."""
+
+
+class Changed(NamedTuple):
+    """Settings that were changed: those that stay so, and those that are as before again."""
+
+    left: Sequence[str] = ()
+    put_back: Sequence[str] = ()
+
+
+class SharedSettings:
+    """Those of one repository, and a note in the fleet's home of how they were."""
+
+    def __init__(self, repo: Path, note: Path) -> None:
+        self._repo, self._note = repo, note
+        self.aside = note.with_suffix("")
+
+    async def begin(self, run: str, live: Callable[[], Awaitable[Collection[str]]]) -> Changed:
+        """Note how they are before an agent begins; where others are at it, compare them first."""
+        async with self._alone():
+            known, alive = self._read(), await live()
+            others = [each for each in known.get("runs", ()) if each in alive and each != run]
+            changed = await self._compare(known) if others else Changed()
+            self._write([*others, run])
+        return changed
+
+    async def compare(self) -> Changed:
+        """What was changed since; what must not be is put back."""
+        async with self._alone():
+            known = self._read()
+            changed = await self._compare(known)
+            if any(changed):
+                self._write([*known.get("runs", ())])  # each change is told once
+        return changed
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        try:
+            async with held(self._note.with_suffix(".lock")):
+                yield
+        except OSError as trouble:
+            raise Workspace(
+                f"git's settings in {self._folder} cannot be looked after: {trouble.strerror}",
+                hint=f"compare them with {self._note}; may you write there?",
+            ) from None
+
+    @property
+    def _folder(self) -> Path:
+        return common_dir(git_dir(self._repo))
+
+    async def _compare(self, known: Mapping[str, Mapping[str, str]]) -> Changed:
+        now, was = _texts(self._folder), known.get("texts")
+        if was is None or now == was:
+            return Changed()
+        files = ({*was} | {*now}) - {*CONFIG}
+        left = sorted(name for name in files if was.get(name) != now.get(name))
+        put_back = [name for name in left if name == EXCLUDE and _hides(now) and not _hides(was)]
+        for name in put_back:
+            left.remove(name)
+            self._restore(name, was, now)
+        if any(was.get(name) != now.get(name) for name in CONFIG):
+            keys = await self._compare_config(was, now)
+            return Changed([*keys.left, *left], [*keys.put_back, *put_back])
+        return Changed(left, put_back)
+
+    async def _compare_config(self, was: Texts, now: Texts) -> Changed:
+        """Setting by setting; all at once where git cannot work with them."""
+        before, after = await self._settings(was), await self._settings(now)
+        if before is None:
+            return Changed()
+        if after is None or await self._is_broken(now):
+            for name in CONFIG:
+                self._restore(name, was, now)
+            return Changed(put_back=[name for name in CONFIG if was.get(name) != now.get(name)])
+        changed = [*differences(before, after)]
+        put_back = [name for name in changed if PUT_BACK.fullmatch(name)]
+        await self._set(put_back, before)
+        return Changed([name for name in changed if name not in put_back], put_back)
+
+    async def _is_broken(self, now: Texts) -> bool:
+        if CONFIG[0] not in now or _is_link(now[CONFIG[0]]):
+            return True
+        return (await Git(self._repo).run("rev-parse", "--git-dir")).code != 0
+
+    async def _set(self, names: Iterable[str], to: Settings) -> None:
+        git, files = Git(Path("/")), [str(self._folder / name) for name in CONFIG]
+        for name in names:
+            for file in filter(os.path.exists, files):
+                await git.run("config", "--file", file, "--unset-all", name)
+            for value in to.get(name, ()):
+                await git.run("config", "--file", files[0], "--add", name, value)
+
+    async def _settings(self, texts: Texts) -> Settings | None:
+        """What these files set; None when git cannot read them."""
+        found: dict[str, list[str]] = {}
+        for state in (texts[name] for name in CONFIG if name in texts):
+            listed = await settings(_text(state))
+            if listed is None:
+                return None
+            for name, values in listed.items():
+                found.setdefault(name, []).extend(values)
+        return found
+
+    def _restore(self, name: str, was: Texts, now: Texts) -> None:
+        """Let one file be as it was; what stands there now is kept aside."""
+        file = self._folder / name
+        if name in now and now[name] != was.get(name):
+            self.aside.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _write_private(self.aside / name.replace("/", "-"), _text(now[name]))
+        if name in now or file.is_symlink():
+            file.unlink()
+        if name in was:
+            _write_file(file, was[name])
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        with suppress(FileNotFoundError, ValueError):
+            found = json.loads(self._note.read_text(encoding="utf-8"))
+            return found if isinstance(found, dict) else {}
+        return {}
+
+    def _write(self, runs: Sequence[str]) -> None:
+        draft = self._note.with_suffix(".new")
+        _write_private(draft, json.dumps({"runs": runs, "texts": _texts(self._folder)}))
+        draft.replace(self._note)
+
+
+async def forget_own(worktree: Path) -> Changed:
+    """Undo what a run set for its own worktree alone, but for a sparse checkout."""
+    file = git_dir(worktree) / CONFIG[1]
+    if not file.is_file() or file.is_symlink():
+        file.unlink(missing_ok=True)
+        return Changed()
+    state = _state(file)
+    found = await settings(_text(state)) if state else None
+    if found is None:
+        file.unlink()
+        return Changed(put_back=[CONFIG[1]])
+    wrong = [name for name in found if not HARMLESS.fullmatch(name) and not SPARSE.fullmatch(name)]
+    for name in wrong:
+        await Git(Path("/"))("config", "--file", str(file), "--unset-all", name)
+    return Changed(put_back=wrong)
+
+
+async def settings(text: str) -> Settings | None:
+    """What a file with this text sets, without the files that it includes."""
+    words = ("config", "--no-includes", "--file", "-", "--list", "-z")
+    listed = await Git(Path("/")).run(*words, stdin=text)
+    if listed.code:
+        return None
+    found: dict[str, list[str]] = {}
+    for entry in filter(None, listed.out.split("\0")):
+        name, has_value, value = entry.partition("\n")
+        found.setdefault(name, []).append(value if has_value else "true")
+    return found
+
+
+def differences(before: Settings, after: Settings) -> Iterator[str]:
+    """The settings that changed, but for those that anything may change."""
+    for name in sorted({*before, *after}):
+        if before.get(name) == after.get(name) or HARMLESS.fullmatch(name):
+            continue
+        remote = NEW_REMOTE.fullmatch(name)
+        if not remote or any(known.startswith(remote[1]) for known in before):
+            yield name
+
+
+def _texts(folder: Path) -> dict[str, str]:
+    hooks = folder / HOOKS
+    names = [*CONFIG, *FILES, HOOKS] if hooks.is_symlink() else [*CONFIG, *FILES, *_hooks(hooks)]
+    states = {name: _state(folder / name) for name in names}
+    return {name: text for name, text in states.items() if text is not None}
+
+
+def _hooks(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    return [f"{HOOKS}/{file.name}" for file in folder.iterdir() if file.suffix != ".sample"]
+
+
+def _state(file: Path) -> str | None:
+    """Mode and text of a file in one; None where there is none that we look after."""
+    with suppress(OSError):
+        facts = file.lstat()
+        if stat.S_ISLNK(facts.st_mode):
+            return f"link\n{file.readlink()}"
+        if stat.S_ISREG(facts.st_mode) and facts.st_size <= LARGEST:
+            text = file.read_bytes().decode(errors="surrogateescape")
+            return f"{stat.S_IMODE(facts.st_mode):o}\n{text}"
+    return None
+
+
+def _hides(texts: Texts) -> bool:
+    return hides_everything(_text(texts.get(EXCLUDE, "")).splitlines())
+
+
+def _text(state: str) -> str:
+    return state.partition("\n")[2]
+
+
+def _is_link(state: str) -> bool:
+    return state.startswith("link\n")
+
+
+def _write_file(file: Path, state: str) -> None:
+    mode, _, text = state.partition("\n")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if _is_link(state):
+        file.symlink_to(text)
+        return
+    draft = file.with_name(f"{file.name}.fleet-new")
+    _write_private(draft, text)
+    draft.chmod(int(mode, 8))
+    draft.replace(file)
+
+
+def _write_private(file: Path, text: str) -> None:
+    file.unlink(missing_ok=True)
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        out.write(text.encode(errors="surrogateescape"))
