@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from codefleet.domain.model import Budget, Task, TaskId, Usage
+from codefleet.domain.errors import Refused
+from codefleet.domain.model import Budget, Run, Task, TaskId, Usage
 from codefleet.domain.views import Limit
 from codefleet.fleet.core import Core
 from codefleet.ports import TaskQuery
@@ -52,6 +53,15 @@ class Families(Core):
             spent = sum((run.usage for run in runs), start=Usage())
             limits.append(Limit(name=name, budget=budget, spent=spent))
         return limits
+
+    async def refuse_stranger(self, by: Run, task: TaskId) -> None:
+        """An agent commands the tasks that it created, and those that they created; no others."""
+        above = await self._above(await self.get(task))
+        if by.task not in {each.id for each in above}:
+            raise Refused(
+                f"{task} is not a task that {by.task} created",
+                hint="an agent may stop or retry its own tasks only; ask_human asks a human",
+            )
 
     async def _above(self, task: Task) -> Sequence[Task]:
         found: list[Task] = []

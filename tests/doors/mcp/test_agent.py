@@ -22,7 +22,7 @@ from codefleet.runner.agents import notes
 from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import BOUND_S, Caller
-from tests.gitrepo import SampleRepo
+from tests.gitrepo import SampleRepo, make_repo
 
 pytestmark = pytest.mark.slow
 
@@ -211,6 +211,47 @@ async def test_an_agent_gets_around_no_review(fleet: Fleet, repo: SampleRepo) ->
     with pytest.raises(Refused, match="lands by itself"):
         await fleet.start(workflow.parse({"stages": [stage]}), by=run)
     assert len(await fleet.list(TaskQuery())) == 2
+
+
+async def test_an_agent_decides_nothing_that_is_for_a_human(fleet: Fleet, repo: SampleRepo) -> None:
+    (mine, other) = await fleet.add([Draft(title="Mine", priority=5), Draft(title="Other")])
+    run = await claimed(fleet, repo)
+    question = await fleet.pose(run, Asks("May it use shell?", ("allow", "deny"), "shell", "rm"))
+    all_tools = ["agent", "commander", "workers", "team"]
+    bound = assemble(House(fleet, fleet.token(run.id)), all_tools, "1")
+    async with Client(bound) as client:
+        call = Caller(client)
+        assert await call.refused("answer_question", id=question.id, answer="allow")
+        for tool in ("land", "cancel", "retry"):
+            for task in (mine.id, other.id):
+                assert (await call.refused(tool, task_id=task))["code"] == "refused"
+        await call.refused("reject", task_id=other.id, reason="no")
+        await call.refused("assign_task", task_id=other.id, agent="agent-1")
+        await call.refused("cancel_worker", worker_id=other.id)
+        await call.refused("cleanup_worker", worker_id=other.id)
+        await call.refused("team_send", to=other.id, text="stop")
+        made = await call("create_task", tasks=[{"title": "Child"}])
+        child = made["tasks"][0]["task_id"]
+        assert (await call("cancel", task_id=child))["state"] == "cancelled"
+    assert [item.text for item in await fleet.inbox()] == ["May it use shell?"]
+    assert (await fleet.get(other.id)).state is State.PENDING
+
+
+async def test_an_agent_puts_nobody_to_work_in_another_repository(
+    fleet: Fleet, repo: SampleRepo, tmp_path: Path
+) -> None:
+    other = make_repo(tmp_path / "other")
+    await fleet.add([Draft(title="Root")])
+    run = await claimed(fleet, repo)
+    bound = assemble(House(fleet, fleet.token(run.id)), ["workers", "team"], "1")
+    worker = {"task_name": "Paint", "prompt": "Paint"}
+    async with Client(bound) as client:
+        call = Caller(client)
+        await call.refused("create_worker", **worker, repo_path=str(other.path))
+        await call.refused("team_spawn", prompt="Paint", repo_path=str(other.path))
+        made = await call("create_worker", **worker, repo_path=str(repo.path))
+        assert (await fleet.get(made["worker_id"])).parent == run.task
+    assert [each.path for each in await fleet.repos()] == [str(repo.path)]
 
 
 async def test_a_token_is_good_for_its_own_run_while_it_lives(

@@ -54,7 +54,7 @@ class Commander(Toolset):
 
     async def assign_task(self, task_id: str, agent: str | None = None) -> View:
         """Give a task to one agent by name (check_agent_status lists them); null frees it."""
-        return briefly.task(await self.fleet.edit(task_id, assignee=agent))
+        return briefly.task(await self.fleet.edit(await self.house.own(task_id), assignee=agent))
 
     async def review_completed(self, count: Limit = 20) -> View:
         """Tasks that were completed, newest first, with what each came to."""
@@ -107,23 +107,26 @@ class Commander(Toolset):
 
     async def answer_question(self, id: str, answer: str) -> View:
         """Answer an agent's question (its id or its task's, from list_inbox); the task goes on."""
+        await self.house.refuse_agents()
         return await self._moved(await self.fleet.answer(id, answer))
 
     async def land(self, task_id: str) -> View:
         """Approve work in review: it is checked once more and merged onto the trunk."""
+        await self.house.refuse_agents()
         return await self._moved(await self.fleet.land(task_id))
 
     async def reject(self, task_id: str, reason: str) -> View:
         """Send work in review back to an agent, with the reason."""
+        await self.house.refuse_agents()
         return await self._moved(await self.fleet.reject(task_id, reason))
 
     async def retry(self, task_id: str) -> View:
         """Put a failed or cancelled task back into the queue."""
-        return await self._moved(await self.fleet.retry(task_id))
+        return await self._moved(await self.fleet.retry(await self.house.own(task_id)))
 
     async def cancel(self, task_id: str) -> View:
         """Stop a task for good; what it made so far is archived, not lost."""
-        return await self._moved(await self.fleet.cancel(task_id))
+        return await self._moved(await self.fleet.cancel(await self.house.own(task_id)))
 
     async def tail_events(
         self, task_id: str | None = None, after: Seq | None = None, limit: Limit = 50

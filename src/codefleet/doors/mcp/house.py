@@ -9,7 +9,7 @@ from codefleet.domain.model import Repo, Run
 from codefleet.fleet import Fleet
 from codefleet.runner import background
 from codefleet.runner.desk import Desk
-from codefleet.runner.repos.repository import known_repo, refuse_unknown
+from codefleet.runner.repos.repository import find, known_repo, refuse_unknown
 
 T = TypeVar("T")
 View = dict[str, Any]
@@ -37,13 +37,38 @@ class House:
             )
         return run
 
+    async def refuse_agents(self) -> None:
+        """Answers, approvals and words to agents are a human's: no agent gives them to itself."""
+        if await self.caller():
+            raise Refused(
+                "this is for a human to decide, not for an agent of the fleet",
+                hint="it waits in the inbox; ask_human asks what you need to know",
+            )
+
+    async def refuse_strangers(self, *tasks: TaskId) -> None:
+        """An agent may command no tasks but those below its own."""
+        if caller := await self.caller():
+            for task in tasks:
+                await self.fleet.refuse_stranger(caller, task)
+
+    async def own(self, ref: str) -> TaskId:
+        """The id of a task that the caller may command."""
+        task = (await self.fleet.get(ref)).id
+        await self.refuse_strangers(task)
+        return task
+
     async def staff(self) -> None:
         """See that somebody works the queue. Who calls from within a run has a runner already."""
         if self._token is None:
             await background.ensure(self.fleet)
 
     async def repo(self, path: str | None) -> Repo:
-        """The repository at this path, or the one that the server stands in, or the only one."""
+        """The repository at this path, or the one that the server stands in, or the only one.
+
+        An agent of the fleet has its own, and no other.
+        """
+        if caller := await self.caller():
+            return await self._own_repo(caller, path)
         if path is not None:
             return await known_repo(self.fleet, _folder(path))
         try:
@@ -53,6 +78,15 @@ class House:
         if len(known) != 1:
             raise Invalid("which repository?", hint="give repo_path, the path of a git repository")
         return known[0]
+
+    async def _own_repo(self, caller: Run, path: str | None) -> Repo:
+        own = await self.fleet.repo((await self.fleet.get(caller.task)).repo)
+        if path is not None and str(await find(_folder(path))) != own.path:
+            raise Refused(
+                f"an agent at work in {own.name} may create tasks only there",
+                hint="leave out repo_path",
+            )
+        return own
 
     async def base(self, repo: Repo, ref: str | None) -> str | None:
         """Where work begins: None at the trunk, else a ref, refused when it names no commit."""

@@ -39,14 +39,16 @@ class Team(Toolset):
 
     async def team_assign(self, task_id: str, agent: str) -> View:
         """Let one agent, and no other, take a task."""
-        return briefly.task(await self.fleet.edit(task_id, assignee=agent))
+        return briefly.task(await self.fleet.edit(await self.house.own(task_id), assignee=agent))
 
     async def team_send(self, to: str, text: str) -> View:
         """Say something to an agent, by its name or its task; one that listens gets it at once."""
+        await self.house.refuse_agents()
         return (await self.fleet.send(to, text)).plain()
 
     async def team_broadcast(self, text: str) -> View:
         """Say something to every agent that is at work."""
+        await self.house.refuse_agents()
         working = [agent for agent in await self.fleet.agents() if agent.state == "working"]
         if not working:
             raise Refused("nobody is at work", hint="team_status shows the agents")

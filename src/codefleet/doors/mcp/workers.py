@@ -158,7 +158,7 @@ class Workers(Toolset):
 
     async def cancel_worker(self, worker_id: str) -> View:
         """Stop a worker for good. What it made so far is archived, not lost."""
-        return await self._view(await self.fleet.cancel(worker_id))
+        return await self._view(await self.fleet.cancel(await self.house.own(worker_id)))
 
     async def cleanup_worker(
         self, worker_id: str, remove_branch: bool = True, remove_worktree_dir: bool = True
@@ -167,7 +167,7 @@ class Workers(Toolset):
 
         A branch that is not on the trunk is kept under refs/fleet/archive/: no work is lost.
         """
-        task = await self.fleet.get(worker_id)
+        task = await self.fleet.get(await self.house.own(worker_id))
         doing = put_away(self.house.desk, task, branch=remove_branch, worktree=remove_worktree_dir)
         return {"worker_id": task.id, "cleaned": [told._asdict() async for told in doing]}
 

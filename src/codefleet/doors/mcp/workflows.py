@@ -76,6 +76,7 @@ class Workflows(Toolset):
 
     async def cancel_workflow(self, workflow_id: str) -> View:
         """Stop every stage that has not ended; what they made so far is archived, not lost."""
+        await self._refuse_strangers(workflow_id)
         return await self._view(await self.fleet.cancel_workflow(workflow_id))
 
     async def collect_workflow_result(
@@ -100,8 +101,13 @@ class Workflows(Toolset):
 
         Branches that are not on the trunk are kept under refs/fleet/archive/: no work is lost.
         """
+        await self._refuse_strangers(workflow_id)
         told = [each._asdict() async for each in clean_up(self.house.desk, workflow_id)]
         return {"workflow_id": workflow_id, "cleaned": told}
+
+    async def _refuse_strangers(self, workflow_id: str) -> None:
+        stands = await self.fleet.workflow(workflow_id)
+        await self.house.refuse_strangers(*stands.workflow.tasks)
 
     async def _view(self, stands: WorkflowStatus) -> View:
         return views.workflow(stands, await self.fleet.now())
