@@ -182,6 +182,9 @@ class Config(Noun):
     spawn_depth: Natural = 2
     """How deep tasks that agents create may lie below a human's."""
 
+    spawn_tasks: Natural = 100
+    """How many tasks agents may create below one of a human's, all generations together."""
+
     agent_tools: bool = True
     """Give agents tools of the fleet over MCP: ask, report, note, create tasks."""
 
@@ -221,7 +224,8 @@ FLEET_WIDE = frozenset(
 )
 NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not take leave, secrets or money
     *("coders", "permission_s", "answer_s", "environment", "run_budget_usd", "run_budget_tokens"),
-    *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents", "spawn_depth"),
+    *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents"),
+    *("spawn_depth", "spawn_tasks"),
     "agent_tools",
 }
 

@@ -54,6 +54,25 @@ class Families(Core):
             limits.append(Limit(name=name, budget=budget, spent=spent))
         return limits
 
+    async def parent_of(self, children: int, by: Run) -> TaskId:
+        """The task of the agent that creates so many; refused where there may be no more."""
+        task = await self.get(by.task)
+        above = await self._above(task)
+        if len(above) >= self.config.spawn_depth:
+            raise Refused(
+                f"{task.id} may not create tasks: it lies {len(above)} below a human's",
+                hint=f"do the work yourself; spawn_depth is {self.config.spawn_depth}",
+            )
+        root = (task, *above)[-1]
+        known = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
+        there = len(_with_descendants([root.id], known)) - 1
+        if there + children > self.config.spawn_tasks:
+            raise Refused(
+                f"agents have created {there} tasks below {root.id}, and {children} are too many",
+                hint=f"do the work yourself; spawn_tasks is {self.config.spawn_tasks}",
+            )
+        return task.id
+
     async def refuse_stranger(self, by: Run, task: TaskId) -> None:
         """An agent commands the tasks that it created, and those that they created; no others."""
         above = await self._above(await self.get(task))

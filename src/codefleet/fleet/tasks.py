@@ -18,6 +18,7 @@ from codefleet.domain.words import State
 from codefleet.fleet.accounts import Accounts
 from codefleet.fleet.capacity import Capacity
 from codefleet.fleet.costs import Costs
+from codefleet.fleet.families import Families
 from codefleet.ports import TaskQuery, Write
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
@@ -25,7 +26,7 @@ ID_CHARACTERS = LETTERS + "23456789"
 EDITABLE = frozenset(Brief.__struct_fields__) - {"repo", "stage"}
 
 
-class Tasks(Capacity, Accounts, Costs):
+class Tasks(Capacity, Accounts, Costs, Families):
     async def add(self, drafts: Sequence[Draft], *, by: Run | None = None) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call.
 
@@ -54,7 +55,7 @@ class Tasks(Capacity, Accounts, Costs):
         now = await self.store.now()
         named = _names(drafts)
         ids = [named.get(draft.name or "", new_id()) for draft in drafts]
-        parent = await self._parent(by)
+        parent = await self.parent_of(len(drafts), by) if by else None
         tasks = [
             (await self._task(draft, task_id, named, now)).evolve(parent=parent)
             for draft, task_id in zip(drafts, ids, strict=True)
@@ -190,20 +191,6 @@ class Tasks(Capacity, Accounts, Costs):
 
     async def _need(self, need: str, named: Mapping[str, TaskId]) -> TaskId:
         return named.get(need) or (await self.get(need)).id
-
-    async def _parent(self, by: Run | None) -> TaskId | None:
-        """The task of the agent that adds; refused when it lies as deep as tasks may."""
-        if by is None:
-            return None
-        depth, above = 1, (await self.get(by.task)).parent
-        while above:
-            depth, above = depth + 1, (await self.get(above)).parent
-        if depth > self.config.spawn_depth:
-            raise Refused(
-                f"{by.task} may not create tasks: it lies {depth - 1} below a human's",
-                hint=f"do the work yourself; spawn_depth is {self.config.spawn_depth}",
-            )
-        return by.task
 
     async def _repo(self, name: str | None) -> str:
         repos = {repo.name: repo for repo in await self.store.repos()}

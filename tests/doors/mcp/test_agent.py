@@ -184,6 +184,25 @@ async def test_children_lie_below_their_parent_and_not_too_deep(
     assert "spawn_depth is 1" in refused["hint"]
 
 
+async def test_agents_create_only_so_many_tasks_below_one_of_a_human(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    fleet.config = fleet.config.evolve(spawn_tasks=3)
+    await fleet.add([Draft(title="Root")])
+    run = await claimed(fleet, repo)
+    async with acting_for(fleet, run) as client:
+        call = Caller(client)
+        await call.refused("create_task", tasks=[{"title": "Child"}] * 4)
+        await call("create_task", tasks=[{"title": "Child", "priority": 5}] * 2)
+    below = await claimed(fleet, repo)
+    async with acting_for(fleet, below) as client:
+        call = Caller(client)
+        await call("create_task", tasks=[{"title": "Grandchild"}])
+        refused = await call.refused("create_task", tasks=[{"title": "One too many"}])
+    assert "spawn_tasks is 3" in refused["hint"]
+    assert len(await fleet.list(TaskQuery())) == 4
+
+
 async def test_an_agent_gives_no_flags_to_the_program_of_another(
     fleet: Fleet, repo: SampleRepo
 ) -> None:
