@@ -87,3 +87,14 @@ def test_a_coder_that_is_not_installed_is_refused(
 def test_a_rule_that_names_an_installed_coder_is_taken(fleet: Cli) -> None:
     rule = '[{name = "hard", coder = "claude"}, {name = "rest", model = "m"}]'
     assert fleet("config", "set", "route", rule).code == 0
+
+
+def test_set_keeps_who_may_read_the_file(fleet: Cli, home: Path, repo: SampleRepo) -> None:
+    (home / "fleet.toml").chmod(0o640)
+    fleet("config", "set", "agents", "5")
+    assert (home / "fleet.toml").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_home_that_set_makes_is_its_owners_alone(cli: Cli, home: Path) -> None:
+    assert cli("config", "set", "agents", "5").code == 0
+    assert home.stat().st_mode & 0o077 == 0

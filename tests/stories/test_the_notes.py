@@ -285,3 +285,12 @@ async def test_notes_that_an_agent_forces_into_a_commit_do_not_land(
     await crew.work()
     listed = repo.git("ls-tree", "-r", "--name-only", "main").split()
     assert listed == ["README.md", "a.txt", "src/till.py"]
+
+
+async def test_the_files_of_a_run_are_for_its_owner_alone_wherever_the_home_is(
+    fleet: Fleet, home: Path, crew: Crew, add: Add
+) -> None:
+    home.chmod(0o755)
+    task = await add("Open", "write a.txt a")
+    await crew.work()
+    assert (home / "runs" / f"{task.id}.1").stat().st_mode & 0o077 == 0

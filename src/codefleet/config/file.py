@@ -1,6 +1,7 @@
 """Writing a `fleet.toml`: a new one for a new home, or one key of an old one."""
 
 import os
+import stat
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -68,9 +69,11 @@ def _replace(path: Path, text: str) -> None:
     """All of the new file or all of the old one, also when the power goes."""
     target = path.resolve()  # a link stays a link
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
         with draft.open("w", encoding="utf-8") as file:
+            if target.exists():  # one with keys in it may be closed to others
+                draft.chmod(stat.S_IMODE(target.stat().st_mode))
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -234,7 +234,7 @@ class Attempt:
 
     async def _prepare(self) -> None:
         """A worktree on the task's branch, seeded, set up, and with the trunk's news merged in."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         await silence_earlier(self.hold, self.places, self.notebook)
         await self._warn(await self.place.begin(self.run))
         ready = await self.place.prepare(self.task, self.run)

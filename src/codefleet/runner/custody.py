@@ -192,7 +192,7 @@ def _write_orders(
     grace_s: float,
 ) -> None:
     """Put down for the keeper what to start and how."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if start.listens:
         _write_private(folder / channel.LINES, channel.whole(start.stdin or ""))
     elif start.stdin is not None:
