@@ -19,6 +19,7 @@ from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet
 from codefleet.ports import Asks, TaskQuery, Write
 from codefleet.runner.agents import notes
+from codefleet.runner.places import Places
 from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import BOUND_S, Caller
@@ -254,6 +255,27 @@ async def test_an_agent_decides_nothing_that_is_for_a_human(fleet: Fleet, repo: 
         assert (await call("cancel", task_id=child))["state"] == "cancelled"
     assert [item.text for item in await fleet.inbox()] == ["May it use shell?"]
     assert (await fleet.get(other.id)).state is State.PENDING
+
+
+async def test_a_key_that_a_living_agent_printed_is_told_to_no_client(
+    home: Path, fleet: Fleet, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "not-like-any-key-at-all")
+    (home / "fleet.toml").write_text('environment = ["SHOP_TOKEN"]\n')
+    await fleet.add([Draft(title="Work")])
+    run = await claimed(fleet, repo)
+    folder = Places(home).run(run)
+    folder.mkdir(parents=True)
+    said = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6 not-like-any-key-at-all"
+    for name in ("stdout.jsonl", "stderr.log"):
+        (folder / name).write_text(f"I found {said}\n")
+    async with Client(assemble(House(fleet), ["workers"], "1")) as client:
+        given = {"worker_id": run.task, "include_logs": True}
+        found = await Caller(client)("collect_worker_result", **given)
+        log = await client.read_resource(f"fleet://runs/{run.id}/log")
+    for told in (found["stdout_tail"], found["stderr_tail"], str(log)):
+        assert "I found [redacted" in told
+        assert not any(key in told for key in said.split())
 
 
 async def test_an_agent_puts_nobody_to_work_in_another_repository(

@@ -1,15 +1,19 @@
 """What every toolset stands on: the fleet, the places of its home, and who is calling."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from codefleet.domain.errors import Invalid, NotFound, Refused
-from codefleet.domain.model import Repo, Run
+from codefleet.domain.model import Repo, Run, TaskId
+from codefleet.domain.secrets import redact
 from codefleet.fleet import Fleet
-from codefleet.runner import background
+from codefleet.runner import background, custody
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.repository import find, known_repo, refuse_unknown
+
+LONGEST_TAIL = 256 * 1024
 
 T = TypeVar("T")
 View = dict[str, Any]
@@ -94,6 +98,23 @@ class House:
             return None
         await refuse_unknown(repo, str(ref))
         return ref
+
+    async def end_of_log(self, run: Run, name: str, lines: int) -> str:
+        """The last lines that an agent printed; while it lives, its keys are still in the file."""
+        repo = await self.desk.repo((await self.fleet.get(run.task)).repo)
+        text = await asyncio.to_thread(_tail, self.desk.places.run(run) / name, lines)
+        return redact(text, custody.secrets(self.desk.settings(repo)))
+
+
+def _tail(file: Path, lines: int) -> str:
+    """The last lines of a file, read from its end."""
+    try:
+        with file.open("rb") as log:
+            log.seek(max(0, os.fstat(log.fileno()).st_size - LONGEST_TAIL))
+            end = log.read(LONGEST_TAIL)
+    except FileNotFoundError:
+        return ""
+    return "\n".join(end.decode(errors="replace").splitlines()[-lines:])
 
 
 class Toolset:

@@ -1,6 +1,5 @@
 """Resources: what is too long for a tool's answer. A run's log, diff and evidence."""
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,6 @@ from mcp.server.mcpserver.exceptions import ResourceError
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.domain.model import Run, RunId
 from codefleet.doors.mcp.house import House
-from codefleet.doors.mcp.workers import tail
 from codefleet.runner.repos.difference import diff_of
 
 if TYPE_CHECKING:
@@ -27,9 +25,7 @@ class Resources:
 
     async def log(self, run: str) -> str:
         """The end of what the agent of a run printed."""
-        found = await self._run(run)
-        folder = self.house.desk.places.run(found)
-        return await asyncio.to_thread(tail, folder / "stdout.jsonl", LONGEST_LOG)
+        return await self.house.end_of_log(await self._run(run), "stdout.jsonl", LONGEST_LOG)
 
     async def diff(self, run: str) -> str:
         """What a run changed, against where it began; of a live one, as it is now."""

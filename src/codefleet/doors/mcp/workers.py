@@ -1,8 +1,5 @@
 """The toolset `workers`: one agent at work on one prompt, in a worktree of its own."""
 
-import asyncio
-import os
-from pathlib import Path
 from typing import Any
 
 from codefleet.coders import fitness, registry
@@ -17,8 +14,6 @@ from codefleet.ports import TaskQuery
 from codefleet.runner import background
 from codefleet.runner.checkup import checkup
 from codefleet.runner.cleanup import put_away
-
-LONGEST_TAIL = 256 * 1024
 
 
 class Workers(Toolset):
@@ -151,9 +146,8 @@ class Workers(Toolset):
                 f"fleet://runs/{run.id}/{part}" for part in ("log", "diff", "evidence")
             ]
         if include_logs and run:
-            folder = self.house.desk.places.run(run)
             for name, file in (("stdout_tail", "stdout.jsonl"), ("stderr_tail", "stderr.log")):
-                found[name] = await asyncio.to_thread(tail, folder / file, log_tail_lines)
+                found[name] = await self.house.end_of_log(run, file, log_tail_lines)
         return found
 
     async def cancel_worker(self, worker_id: str) -> View:
@@ -194,14 +188,3 @@ def _ability(name: str) -> View:
         "verified": can.verified,
         "context_tokens": can.context_tokens or None,
     }
-
-
-def tail(file: Path, lines: int) -> str:
-    """The last lines of a file, read from its end."""
-    try:
-        with file.open("rb") as log:
-            log.seek(max(0, os.fstat(log.fileno()).st_size - LONGEST_TAIL))
-            end = log.read(LONGEST_TAIL)
-    except FileNotFoundError:
-        return ""
-    return "\n".join(end.decode(errors="replace").splitlines()[-lines:])
