@@ -269,10 +269,14 @@ class Finished(NamedTuple):
 
 
 class Broke(NamedTuple):
-    """The agent itself reports that it cannot go on; `reason` is one of the closed list."""
+    """The agent itself reports that it cannot go on; `reason` is one of the closed list.
+
+    What is `passing` is trouble at its provider, which no attempt is to blame for.
+    """
 
     text: str
     reason: str = "unknown"
+    passing: bool = False
 
 
 Signal = Started | Said | Tool | Touched | Used | Filled | Limited | Asks | Wants | Finished | Broke

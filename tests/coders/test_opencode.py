@@ -74,7 +74,7 @@ def test_a_refused_tool_is_shown_with_the_reason_and_touched_nothing() -> None:
         ({"statusCode": 402}, Broke("w", "quota")),
         ({"statusCode": 404}, Broke("w", "coder_missing")),
         ({"statusCode": 429}, Limited("w")),
-        ({"statusCode": 503}, Broke("w", "crashed")),
+        ({"statusCode": 503}, Broke("w", "crashed", passing=True)),
         ({"statusCode": 400}, Broke("w")),
         ({"isRetryable": True}, Broke("w", "crashed")),
         ({"isRetryable": False}, Broke("w")),

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from codefleet.domain.model import Change, Evidence, Run
-from codefleet.domain.persistence import may_continue, may_restart
+from codefleet.domain.persistence import MOST_WAITS, may_continue, may_restart, may_wait
 from codefleet.domain.words import Outcome, Reason
 from tests.domain.samples import a_run, a_task
 
@@ -14,6 +14,8 @@ REASONS = {
     "stuck": (Outcome.RELEASED, Reason.STUCK),
     "failed": (Outcome.FAILED, Reason.STUCK),
     "quota": (Outcome.RELEASED, Reason.QUOTA),
+    "away": (Outcome.RELEASED, Reason.CRASHED),
+    "crashed": (Outcome.FAILED, Reason.CRASHED),
     "full": (Outcome.RELEASED, Reason.CONTEXT_FULL),
 }
 
@@ -64,3 +66,16 @@ def test_a_full_context_is_continued_until_three_in_a_row_bring_nothing_new(
 ) -> None:
     *earlier, last = a_story(story)
     assert may_continue(last, earlier) is may
+
+
+@pytest.mark.parametrize(
+    ("earlier", "may"),
+    [
+        ("", True),
+        ("away " * (MOST_WAITS - 1), True),
+        ("away " * MOST_WAITS, False),
+        ("away " * MOST_WAITS + "crashed", True),
+    ],
+)
+def test_a_provider_in_trouble_is_waited_for_so_often_in_a_row(earlier: str, may: bool) -> None:
+    assert may_wait(a_story(earlier)) is may

@@ -218,7 +218,6 @@ class TestClaude(ProgramStories):
                 Reason.CONTEXT_FULL,
                 id="a full context",
             ),
-            pytest.param({"error": 503}, Reason.CRASHED, id="trouble at the server"),
             pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
         ],
     )
@@ -227,9 +226,15 @@ class TestClaude(ProgramStories):
     ) -> None:
         assert await self.failure(station, step) is reason
 
-    async def test_an_overloaded_provider_costs_no_attempt(self, station: Station) -> None:
-        run = await self.ended(station, {"error": 529})
-        assert (run.outcome, run.reason) == (Outcome.RELEASED, Reason.RATE_LIMIT), run.note
+    @pytest.mark.parametrize(
+        ("status", "reason"),
+        [(529, Reason.RATE_LIMIT), (500, Reason.CRASHED), (503, Reason.CRASHED)],
+    )
+    async def test_trouble_at_the_provider_costs_no_attempt(
+        self, station: Station, status: int, reason: Reason
+    ) -> None:
+        run = await self.ended(station, {"error": status})
+        assert (run.outcome, run.reason) == (Outcome.RELEASED, reason), run.note
         assert (await station.fleet.get(run.task)).attempts == 0
 
     @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import ClassVar
 import pytest
 
 from codefleet.domain.accounts import coder_of
-from codefleet.domain.words import Reason, State
+from codefleet.domain.words import Outcome, Reason, State
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.setups import Options
@@ -78,13 +78,19 @@ class TestCodex(ProgramStories):
                 id="a full context",
             ),
             pytest.param({"text": "never to the end", "cut": True}, Reason.CRASHED, id="a cut"),
-            pytest.param({"error": 503}, Reason.CRASHED, id="too busy"),
         ],
     )
     async def test_a_refusal_fails_for_the_right_reason(
         self, station: Station, step: dict[str, object], reason: Reason
     ) -> None:
         assert await self.failure(station, step) is reason
+
+    @pytest.mark.parametrize("status", [500, 503])
+    async def test_trouble_at_the_provider_costs_no_attempt(
+        self, station: Station, status: int
+    ) -> None:
+        run = await self.ended(station, {"error": status})
+        assert (run.outcome, run.reason) == (Outcome.RELEASED, Reason.CRASHED), run.note
 
     async def test_without_a_key_a_human_must_log_in(self, station: Station) -> None:
         station.configure({"env": {"SCRIPTED_KEY": ""}})

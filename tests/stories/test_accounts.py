@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -216,3 +217,27 @@ async def test_a_coder_with_one_resting_account_can_be_woken_by_its_name(fleet: 
     await rest(fleet, "claude@~/work")
     assert (await fleet.wake("claude")).account == "claude@~/work"
     assert await fleet.rests() == []
+
+
+async def test_trouble_at_a_provider_is_waited_out_and_costs_no_attempt(
+    fleet: Fleet, crew: Crew, add: Add, tmp_path: Path
+) -> None:
+    been = tmp_path / "been"
+    program = tmp_path / "agent.py"
+    program.write_text(
+        "import json, pathlib, sys\n"
+        f"been = pathlib.Path({str(been)!r})\n"
+        "if been.exists():\n"
+        "    pathlib.Path('a.txt').write_text('a')\n"
+        "    sys.exit(print(json.dumps({'type': 'finished'})))\n"
+        "been.touch()\n"
+        "said = {'type': 'broke', 'text': 'status 500', 'reason': 'crashed', 'passing': True}\n"
+        "print(json.dumps(said))\n"
+    )
+    configure(fleet, f'[coders.command]\nargv = ["{sys.executable}", "{program}"]\n')
+    task = await add("Wait", coder="command", max_attempts=1)
+    await crew.work(limit_rest_s=0.01)
+    first, second = await fleet.runs_of(task.id)
+    assert (first.outcome, first.reason) == (Outcome.RELEASED, Reason.CRASHED)
+    assert second.outcome is Outcome.SUBMITTED
+    assert (await fleet.get(task.id)).attempts == 0

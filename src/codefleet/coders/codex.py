@@ -32,6 +32,7 @@ from codefleet.ports import (
 )
 
 STATUS = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
+HIGH_DEMAND = re.compile(r"We.re currently experiencing high demand")  # its word for status 500
 USAGE_LIMIT = re.compile(r"You.ve hit your usage limit\b")
 TRY_AGAIN = re.compile(r"try again at (\w{3}) (\d{1,2})\w\w, (\d{4}) (\d{1,2}:\d\d [AP]M)\.")
 MESSAGES = (
@@ -39,7 +40,6 @@ MESSAGES = (
     (re.compile(r"Missing environment variable: "), Reason.AUTH),
     (re.compile(r"Codex ran out of room in the model.s context window"), Reason.CONTEXT_FULL),
     (re.compile(r"stream disconnected before completion: "), Reason.CRASHED),
-    (re.compile(r"We.re currently experiencing high demand"), Reason.CRASHED),
     (re.compile(r"Connection failed: "), Reason.CRASHED),
     (re.compile(r"The model `[^`]+` does not exist"), Reason.CODER_MISSING),
 )
@@ -179,6 +179,8 @@ def _failure(message: str) -> Signal:
     """What the message of a failed turn means; it is Codex's own, never the agent's words."""
     if USAGE_LIMIT.match(message):
         return Limited(message, _reset(message))
+    if HIGH_DEMAND.match(message):
+        return trouble.of_status(500, message)
     if found := STATUS.match(message):
         return trouble.of_status(int(found[1]), message)
     for pattern, reason in MESSAGES:

@@ -18,6 +18,7 @@ the others may be left out. Lines of another type, and other fields, mean nothin
 |            | `paths` (the files that a file tool is to be used on)        |                      |
 | `finished` | `text`, `no_changes`                                         | all is done, it says |
 | `broke`    | `text`, `reason` (one of the fleet's failure reasons)        | it cannot go on      |
+|            | `passing` (trouble at its provider, which will pass)         |                      |
 
 A program that listens while it runs gets lines of the same kind on its standard input, the prompt
 as the first of them. A line that it knows already, by its id, it takes no second time. After each
@@ -182,7 +183,7 @@ def _finished(fields: Fields) -> Signal:
 def _broke(fields: Fields) -> Signal:
     reason = fields.get("reason")
     known = reason if reason in list(Reason) else Reason.UNKNOWN
-    return Broke(text(fields.get("text")), str(known))
+    return Broke(text(fields.get("text")), str(known), fields.get("passing") is True)
 
 
 READERS: Mapping[str, Callable[[Fields], Signal | None]] = {

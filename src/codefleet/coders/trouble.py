@@ -27,10 +27,12 @@ WRONG_CALL = re.compile(
 
 
 def of_status(status: int, text: str) -> Broke | Limited:
-    """What an HTTP status that ended a run means. A server's own trouble is worth a retry."""
+    """What an HTTP status that ended a run means. A server's own trouble passes."""
     if status in BE_PATIENT:
         return Limited(text)
-    return Broke(text, REASONS.get(status, Reason.CRASHED if status >= 500 else Reason.UNKNOWN))
+    if status >= 500:
+        return Broke(text, Reason.CRASHED, passing=True)
+    return Broke(text, REASONS.get(status, Reason.UNKNOWN))
 
 
 def of_the_call(stderr: str) -> Iterator[Signal]:

@@ -7,6 +7,7 @@ from codefleet.domain.model import Change, Run
 from codefleet.domain.words import Outcome, Reason
 
 MOST_FRUITLESS = 3
+MOST_WAITS = 60
 
 
 def may_restart(earlier: Sequence[Run], most: int) -> bool:
@@ -22,6 +23,15 @@ def may_continue(run: Run, earlier: Sequence[Run]) -> bool:
         reversed([*pairwise(runs)]),
     )
     return len(list(fruitless)) < MOST_FRUITLESS
+
+
+def may_wait(earlier: Sequence[Run]) -> bool:
+    """May one more trouble at a provider be waited out? It lasts about an hour, then it is ours."""
+    waits = takewhile(
+        lambda run: run.outcome is Outcome.RELEASED and run.reason is Reason.CRASHED,
+        reversed(earlier),
+    )
+    return len(list(waits)) < MOST_WAITS
 
 
 def _since_failure(earlier: Sequence[Run], reason: Reason) -> Iterator[Run]:

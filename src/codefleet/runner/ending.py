@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from codefleet.config import Config
 from codefleet.domain.model import Run, Task
-from codefleet.domain.words import Reason
+from codefleet.domain.words import Outcome, Reason
 from codefleet.runner import verdict
 from codefleet.runner.agents.redaction import redacted
 from codefleet.runner.bounds import rests
@@ -21,7 +21,7 @@ async def write_down(
     match redacted(ended, hold.secrets):
         case verdict.Failed() as bad:
             return await hold.end(lambda run: fleet.fail(run, bad.reason, bad.note, settings))
-        case verdict.Released(note, None, Reason.RATE_LIMIT as reason):
+        case verdict.Released(note, None, Reason.RATE_LIMIT | Reason.CRASHED as reason):
             until = _rest_after_limit(await fleet.now(), earlier, settings)
             return await hold.end(lambda run: fleet.release(run, note, until=until, reason=reason))
         case verdict.Released(note, until, Reason.QUOTA | Reason.AUTH as reason):
@@ -44,4 +44,4 @@ def _rest_after_limit(now: datetime, earlier: Sequence[Run], settings: Config) -
 
 
 def _was_limited(run: Run) -> bool:
-    return run.reason is Reason.RATE_LIMIT
+    return run.outcome is Outcome.RELEASED and run.reason in (Reason.RATE_LIMIT, Reason.CRASHED)

@@ -81,6 +81,8 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
             return Delivered(no_changes)
         case Broke(text, Reason.QUOTA | Reason.AUTH as reason):
             return Released(text, None, Reason(reason))  # the account's trouble, not the task's
+        case Broke(text, Reason.CRASHED, passing=True):
+            return Released(text, None, Reason.CRASHED)
         case Broke(text, Reason.CONTEXT_FULL):
             return Released(text, None, Reason.CONTEXT_FULL)
         case Broke(text, reason):
@@ -107,6 +109,8 @@ def bounded(ended: Verdict, run: Run, earlier: Sequence[Run], restarts: int) -> 
         case Released(note, _, Reason.CONTEXT_FULL) if not persistence.may_continue(run, earlier):
             fruitless = f"{persistence.MOST_FRUITLESS} fresh starts in a row brought nothing new"
             return Failed(Reason.CONTEXT_FULL, f"{note}; {fruitless}")
+        case Released(note, _, Reason.CRASHED) if not persistence.may_wait(earlier):
+            return Failed(Reason.CRASHED, f"{note}; waiting did not help")
     return ended
 
 

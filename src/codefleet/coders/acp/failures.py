@@ -48,7 +48,8 @@ def line(code: object, message: str, data: object) -> Line:
     found = meaning(code, message, data)
     if isinstance(found, Limited):
         return {"type": "limit", "text": found.text}
-    return {"type": "broke", "text": found.text, "reason": str(found.reason)}
+    broke = {"type": "broke", "text": found.text, "reason": str(found.reason)}
+    return {**broke, "passing": True} if found.passing else broke
 
 
 def meaning(code: object, message: str, data: object) -> Broke | Limited:
