@@ -283,3 +283,15 @@ def test_each_turn_of_a_run_names_the_session() -> None:
     line = {"type": "system", "subtype": "init", "session_id": "s", "model": "opus"}
     assert read(**line) == [Started("s", "opus")]
     assert read(type="result", session_id="s", subtype="success", is_error=False)[0] == Started("s")
+
+
+def test_a_rule_about_a_tool_takes_away_its_freedom_however_the_name_is_written() -> None:
+    free = coder.start(assignment(HOME)._replace(judged=["bash", "write"])).argv
+    assert "--permission-mode=default" in free
+    assert "--allowedTools=WebFetch,WebSearch" in free
+
+
+def test_a_tool_that_runs_a_command_is_judged_by_that_and_not_by_a_path_beside_it() -> None:
+    [asked] = wants("mcp__shell__run", command="git push", path="src/a.py")
+    assert isinstance(asked, Wants)
+    assert (asked.detail, asked.paths) == ("git push", ())

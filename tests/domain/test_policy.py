@@ -187,3 +187,9 @@ def test_humans_are_heard_only_where_the_rules_leave_it_to_them(then: str, answe
 )
 def test_an_answer_is_its_first_word(words: str, answer: Answer | None) -> None:
     assert answer_in(words) is answer
+
+
+@pytest.mark.parametrize("written", ["bash", "BASH", "Bash", "ba*"])
+def test_a_rule_fits_its_tool_however_the_name_is_written(written: str) -> None:
+    assert judge([deny("*", tool=written), allow("*")], "Bash", "ls").ruling is Ruling.DENY
+    assert judge([deny("RM *", tool=written), allow("*")], "Bash", "rm x").ruling is Ruling.ALLOW

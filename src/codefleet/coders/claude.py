@@ -11,7 +11,6 @@ none: then the tokens that stand in its messages are the least that it used.
 
 import json
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -20,6 +19,7 @@ from codefleet.coders.jsonl import Fields, amount, first_object, moment, parsed,
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail, paths
 from codefleet.domain.model import Usage
+from codefleet.domain.policy import is_meant
 from codefleet.domain.words import Reason
 from codefleet.ports import (
     Abilities,
@@ -170,7 +170,7 @@ def _free(assignment: Assignment) -> Sequence[str]:
 
 
 def _not_judged(tools: Sequence[str], judged: Sequence[str]) -> Sequence[str]:
-    return [tool for tool in tools if not any(fnmatchcase(tool, glob) for glob in judged)]
+    return [tool for tool in tools if not is_meant(tool, judged)]
 
 
 def _user(words: str, **more: str) -> str:

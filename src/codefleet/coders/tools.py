@@ -2,9 +2,10 @@
 
 from codefleet.coders.jsonl import text
 
+COMMANDS = ("command", "cmd")
 TELLING = (
-    *("command", "cmd", "file_path", "filePath", "path", "pattern", "url", "query"),
-    *("description", "prompt"),
+    *COMMANDS,
+    *("file_path", "filePath", "path", "pattern", "url", "query", "description", "prompt"),
 )
 
 PATHS = ("file_path", "filePath", "notebook_path", "path")
@@ -18,8 +19,13 @@ def detail(arguments: object) -> str:
 
 
 def paths(arguments: object) -> tuple[str, ...]:
-    """The files that a tool is to be used on, as the agent names them."""
+    """The files that a tool is to be used on, as the agent names them.
+
+    One that runs a command is judged by that: a path beside it says nothing of what it does.
+    """
     given = arguments if isinstance(arguments, dict) else {}
+    if any(given.get(name) for name in COMMANDS):
+        return ()
     return tuple(filter(None, (text(given.get(name)) for name in PATHS)))
 
 

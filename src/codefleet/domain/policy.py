@@ -36,7 +36,7 @@ class Rule(Noun):
         return f"{self.then} {self.tool} {self.match}"
 
     def fits(self, tool: str, detail: str) -> bool:
-        return fnmatchcase(tool, self.tool) and fnmatchcase(detail, self.match)
+        return is_meant(tool, [self.tool]) and fnmatchcase(detail, self.match)
 
 
 class Decision(NamedTuple):
@@ -61,6 +61,11 @@ NOBODY_ANSWERED = "deny: nobody answered in time"
 BETWEEN_COMMANDS = re.compile(r"&&|\|\||[;&|\n`]|\$\(")
 HARMLESS = re.compile(r"\d?>\s*(?:&\d|/dev/null)(?=[\s;&|)]|$)")
 HIDES_A_COMMAND = re.compile(r"`|\$\(|[<>]")
+
+
+def is_meant(tool: str, globs: Iterable[str]) -> bool:
+    """Does one of these name this tool? `bash` means `Bash`: who forbids it is to be obeyed."""
+    return any(fnmatchcase(tool.casefold(), glob.casefold()) for glob in globs)
 
 
 def decide(rules: Sequence[Rule], asked: Iterable[Question], tool: str, detail: str) -> Decision:

@@ -5,7 +5,6 @@ when it is offered, cannot make new files: it takes the answer that there is non
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from codefleet.coders.acp.hearing import Hearing
 from codefleet.coders.acp.reading import Reading
 from codefleet.coders.acp.telling import tell
 from codefleet.coders.jsonl import Fields, text
+from codefleet.domain.policy import is_meant
 
 ONCE = {True: "allow_once", False: "reject_once", None: ""}
 """Never "always": what is allowed for good stands in the fleet's policy, not in the agent's."""
@@ -76,7 +76,7 @@ class Requests:
     async def _may(self, call: Fields) -> bool | None:
         """Ask the fleet about the tools that it has rules about; the others are free."""
         tool = self._reading.tool(call)
-        if not any(fnmatchcase(tool, glob) for glob in self._judged):
+        if not is_meant(tool, self._judged):
             return True
         self._asked += 1
         request = str(self._asked)
