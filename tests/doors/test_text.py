@@ -1,5 +1,6 @@
 """Text for terminals: nothing in it can act on the terminal, and columns line up."""
 
+import json
 import os
 
 import pytest
@@ -8,12 +9,15 @@ from hypothesis import strategies as st
 
 from codefleet.doors.cli import text
 
+INVISIBLE = "\u061c\u2060\u2064\ufeff\U000e0001\U000e0041"
+
 
 @given(st.text())
 def test_a_cleaned_line_holds_nothing_that_a_terminal_obeys(hostile: str) -> None:
     cleaned = text.clean(hostile)
     assert not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in cleaned)
     assert not set(cleaned) & set("\u202a\u202e\u2066\u2069\u200b\u2028")
+    assert text.clean(f"a{INVISIBLE}b") == "ab"
     cleaned.encode()
 
 
@@ -64,3 +68,11 @@ def test_the_width_of_a_terminal_is_known_only_on_one(monkeypatch: pytest.Monkey
     monkeypatch.setitem(os.environ, "COLUMNS", "72")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert text.terminal_width() == 72
+
+
+@given(st.text())
+def test_json_means_the_same_and_has_nothing_that_a_terminal_obeys(hostile: str) -> None:
+    said = f"{hostile}\x9b31m\u202e{INVISIBLE}"
+    shown = text.inert(json.dumps({"text": said}, ensure_ascii=False))
+    assert json.loads(shown) == {"text": said}
+    assert not any(0x7F <= ord(c) < 0xA0 or c in INVISIBLE or c == "\u202e" for c in shown)

@@ -11,7 +11,7 @@ from codefleet.domain.noun import Noun
 from codefleet.domain.scheduling import Hold, Why
 from codefleet.domain.views import InboxItem
 from codefleet.domain.words import State
-from codefleet.doors.cli.text import brief, clean, clean_lines, duration, local, table
+from codefleet.doors.cli.text import brief, clean, clean_lines, duration, inert, local, table
 
 COLOURS = {
     "ready": "white",
@@ -34,12 +34,12 @@ WAITING = {Why.PAUSED: "paused", Why.NEEDS: "blocked", Why.HELD_UP: "blocked", W
 
 def noun(it: Noun) -> None:
     """One noun as JSON."""
-    click.echo(it.json())
+    click.echo(inert(it.json()))
 
 
 def nouns(them: Iterable[Noun]) -> None:
     """A JSON array, one noun on each line."""
-    click.echo("[" + ",\n".join(it.json() for it in them) + "]")
+    click.echo("[" + ",\n".join(inert(it.json()) for it in them) + "]")
 
 
 def standing_by(hosts: Sequence[str]) -> str:
@@ -49,7 +49,7 @@ def standing_by(hosts: Sequence[str]) -> str:
 
 def data(it: object) -> None:
     """Several nouns under names, as one JSON object."""
-    click.echo(json.dumps(it, default=_plain, ensure_ascii=False))
+    click.echo(inert(json.dumps(it, default=_plain, ensure_ascii=False)))
 
 
 def tasks(them: Sequence[Task], holds: Mapping[TaskId, Hold], room: int | None = None) -> str:

@@ -5,12 +5,16 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import cache
 
 import click
 
 CONTROL_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
 HIDDEN = dict.fromkeys(  # marks that reorder or hide what a human reads
-    (*range(0x80, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+    (
+        *(*range(0x80, 0xA0), 0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F)),
+        *(*range(0x2060, 0x206A), 0xFEFF, *range(0xE0000, 0xE0080)),
+    )
 )
 BROKEN = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 SAFE = CONTROL_PICTURES | HIDDEN | BROKEN
@@ -24,6 +28,20 @@ Row = Sequence[str]
 def clean(text: str) -> str:
     """One line that can do nothing to a terminal: control characters are shown, not obeyed."""
     return text if text.isascii() and text.isprintable() else text.translate(SAFE)
+
+
+def inert(json: str) -> str:
+    """JSON that means the same and can do nothing to a terminal: such characters are spelled."""
+    return json if json.isascii() and json.isprintable() else json.translate(_spelled())
+
+
+@cache
+def _spelled() -> dict[int, str]:
+    units = {code: chr(code).encode("utf-16-be").hex() for code in (0x7F, *HIDDEN)}
+    return {
+        code: "".join(f"\\u{unit[at : at + 4]}" for at in range(0, len(unit), 4))
+        for code, unit in units.items()
+    }
 
 
 def brief(text: str) -> str:
