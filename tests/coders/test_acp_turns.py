@@ -37,12 +37,28 @@ async def test_a_long_message_comes_in_parts_that_go_on(bridge: Bridge) -> None:
 
 async def test_a_tool_call_has_a_beginning_an_end_and_its_file(bridge: Bridge) -> None:
     made = bridge.worktree / "src" / "made.txt"
-    assert (await bridge.turn({"edit": str(made)}))[:3] == [
-        {"type": "tool", "name": "edit", "detail": "src/made.txt"},
+    bridge.say({"edit": str(made)})
+    begun = {"type": "tool", "name": "edit", "detail": "src/made.txt"}
+    assert await bridge.until("tool") == begun
+    wants = await bridge.until("wants")
+    bridge.send(permit(wants["request"], allowed=True))
+    assert [await bridge.line() for _ in range(2)] == [
         {"type": "tool", "name": "edit", "done": True},
         {"type": "file", "path": "src/made.txt"},
     ]
     assert made.read_text() == "made\n"
+
+
+async def test_a_file_that_rules_forbid_is_not_written_for_an_agent_that_did_not_ask(
+    bridge: Bridge,
+) -> None:
+    forbidden = bridge.worktree / "infra" / "main.tf"
+    bridge.say({"edit": str(forbidden)})
+    wants = await bridge.until("wants")
+    assert (wants["tool"], wants["paths"]) == ("edit", [str(forbidden)])
+    bridge.send(permit(wants["request"], allowed=False))
+    assert "may not be written" in (await bridge.until("finished"))["text"]
+    assert not forbidden.exists()
 
 
 @pytest.mark.parametrize("path", ["../outside.txt", "/etc/outside.txt", "link/x", ".git", "."])

@@ -18,6 +18,7 @@ from codefleet.domain.policy import is_meant
 
 ONCE = {True: "allow_once", False: "reject_once", None: ""}
 """Never "always": what is allowed for good stands in the fleet's policy, not in the agent's."""
+EDIT = "edit"
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
@@ -34,6 +35,7 @@ class Requests:
         self._worktree = worktree.resolve()
         self._judged, self._hearing, self._reading = judged, hearing, reading
         self._asked = 0
+        self._granted: set[Path] = set()
         self.muted = False
         """While an old session is loaded, the agent tells all of it once more."""
 
@@ -80,13 +82,19 @@ class Requests:
             return True
         self._asked += 1
         request = str(self._asked)
-        tell(self._reading.wants(request, call))
-        return await self._hearing.answer(request)
+        *told, wants = self._reading.wants(request, call)
+        tell([*told, wants])
+        allowed = await self._hearing.answer(request)
+        if allowed and tool == EDIT:
+            self._granted.update(self._place(path) for path in wants["paths"])
+        return allowed
 
     async def _write(self, params: Fields) -> Any:
         path, content = self._inside(params), params.get("content")
         if not isinstance(content, str):
             raise RequestError.invalid_params({"details": "there is no content"})
+        if not await self._may_write(path):
+            raise RequestError.invalid_params({"details": f"{path} may not be written"})
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text(content), encoding="utf-8", newline="")
@@ -94,12 +102,20 @@ class Requests:
             raise RequestError.invalid_params({"details": str(wrong)}) from None
         return {}
 
+    async def _may_write(self, path: Path) -> bool:
+        """What is written by our hands is judged, also where the agent did not ask before."""
+        call = {"kind": EDIT, "locations": [{"path": str(path)}]}
+        return path in self._granted or await self._may(call) is True
+
+    def _place(self, named: str) -> Path:
+        return (self._worktree / named).resolve()
+
     def _inside(self, params: Fields) -> Path:
         """The file that is meant, links followed; one outside the worktree is refused."""
         named = params.get("path")
         if not isinstance(named, str) or "\0" in named:
             raise RequestError.invalid_params({"details": "there is no path"})
-        path = (self._worktree / named).resolve()
+        path = self._place(named)
         inside = path.is_relative_to(self._worktree) and path != self._worktree
         if not inside or path.relative_to(self._worktree).parts[0] == ".git":
             raise RequestError.invalid_params({"details": f"{named} is not in the worktree"})
