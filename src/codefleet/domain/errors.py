@@ -110,7 +110,7 @@ class Workspace(FleetError):
 
 
 class Unreachable(FleetError):
-    """A repo's remote does not answer; it may later."""
+    """A repo's remote does not answer, or its trunk is not there; that may change."""
 
     code = "unreachable"
     status = 503

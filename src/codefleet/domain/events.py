@@ -54,7 +54,7 @@ KINDS = {
     "config.refused": "a changed configuration is bad; the last good one stays in force",
     "repo.added": "a repository joined the fleet, or another machine has a clone of it now",
     "repo.moved": "a repository stands in another folder now",
-    "repo.away": "a machine cannot come by a shared repository; the text says which, and why",
+    "repo.away": "a machine cannot come by a repository or its trunk; the text says which, and why",
     "repo.shared": "work on a repository travels through its remote from now on",
 }
 

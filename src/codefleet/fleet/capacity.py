@@ -37,14 +37,16 @@ class Capacity(Agents, Repos):
         return {task: why for task, why in found.items() if why}
 
     async def _away(self, hosts: Collection[str]) -> Mapping[str, str]:
-        """The repos that are on machines of which none has a runner, while others have."""
+        """The repos that are not there, or on machines without a runner, while others have one."""
+        gone = self.gone(await self.repos())
         if not hosts or not self.has_many_machines:
-            return {}
-        return {
+            return gone
+        alone = {
             repo.name: f"{repo.name} is on {', '.join(sorted(repo.paths))} alone, without a runner"
             for repo in await self.store.repos()
             if not repo.shared and repo.paths and not {*repo.paths} & {*hosts}
         }
+        return {**alone, **gone}
 
     async def _at_work(self, running: Sequence[Task]) -> Sequence[AtWork]:
         repos = {task.id: task.repo for task in running}

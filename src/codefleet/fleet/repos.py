@@ -1,7 +1,8 @@
 """Repos: the git repositories the fleet works on, and where this machine has them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from codefleet.domain.errors import NotFound, Refused, Stale
 from codefleet.domain.events import event
@@ -105,6 +106,17 @@ class Repos(Core):
         told = event("repo.shared", await self.store.now(), f"{repo.name} through {known}")
         await self.store.write(Write(repos=[shared], events=[told]))
         return shared
+
+    def gone(self, repos: Iterable[Repo]) -> Mapping[str, str]:
+        """Those that only this machine works on and that are not there now, with the words."""
+        return {
+            repo.name: f"{repo.name} is no longer at {repo.path}"
+            for repo in repos
+            if self._is_only_here(repo) and not Path(repo.path).is_dir()
+        }
+
+    def _is_only_here(self, repo: Repo) -> bool:
+        return not repo.shared and (self.host in repo.paths or not self.has_many_machines)
 
     async def miss(self, why: str) -> None:
         """Tell all that this machine cannot come by a repo, and takes none of its tasks."""

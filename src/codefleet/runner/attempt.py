@@ -82,11 +82,8 @@ class Attempt:
             if self._is_taken_away:
                 await self._wind_down(self.stopping.why if self.stopping else "")
             # else the runner goes at once, and the next one goes on with the run
-        except Unreachable as away:
-            kept = f"{away.problem}; what was made is kept on {self.run.host}"
-            await self._give_up(verdict.Released(kept))
         except FleetError as trouble:
-            await self._give_up(Failed(_reason_of(trouble), f"{trouble.problem}\n{trouble.hint}"))
+            await self._give_up(self._blame(trouble))
         except Exception as surprise:
             self._record(surprise)
             await self._give_up(Failed(Reason.UNKNOWN, f"unexpected: {surprise!r}"))
@@ -337,6 +334,12 @@ class Attempt:
         """The worktree goes back to the pool; the branch has everything."""
         if self.run.worktree:
             await self.place.leave(Path(self.run.worktree))
+
+    def _blame(self, trouble: FleetError) -> Failed | verdict.Released:
+        """A repo that is not there now, or whose remote is not, uses up no attempt."""
+        if isinstance(trouble, Unreachable) or not Path(self.repo.path).is_dir():
+            return verdict.Released(f"{trouble.problem}; what was made is kept on {self.run.host}")
+        return Failed(_reason_of(trouble), f"{trouble.problem}\n{trouble.hint}")
 
     async def _give_up(self, ended: Failed | verdict.Released) -> None:
         """Something of ours went wrong: stop the agent, save what there is, tell the store."""

@@ -21,8 +21,7 @@ from codefleet.runner.agents.probe import VERSION, NoAnswer, ask
 from codefleet.runner.agents.roll_call import roll_call, wanted
 from codefleet.runner.bounds import limits
 from codefleet.runner.finding import Finding
-from codefleet.runner.repos import remote
-from codefleet.runner.repos.git import Git
+from codefleet.runner.repos import footing, remote
 from codefleet.wiring import open_fleet
 
 OLDEST_GIT = (2, 39)
@@ -216,8 +215,7 @@ async def _remote_trouble(repo: Repo) -> str:
 
 
 async def _has_trunk(repo: Repo) -> bool:
-    words = ("rev-parse", "--verify", "--quiet", repo.trunk_ref)
     try:
-        return (await Git(Path(repo.path)).run(*words)).code == 0
+        return await footing.has_trunk(repo)
     except Workspace:
         return True  # without git nobody knows, and that git is missing is told already

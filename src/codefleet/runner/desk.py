@@ -11,6 +11,7 @@ from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.runner.agents.tail import Beat
 from codefleet.runner.places import Places
+from codefleet.runner.repos.footing import Footing
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.roads import Roads
 
@@ -23,6 +24,7 @@ class Desk:
         self.places = Places(fleet.home)
         self.beat = Beat()
         self.roads = Roads()
+        self.footing = Footing()
         self._flags = flags or {}
         self._live: dict[str, Live] = {}
         self._house = self._watch(None)
@@ -53,6 +55,17 @@ class Desk:
                 self.roads.copy(repo, when_done)
             else:
                 self.roads.note(repo.name, f"{repo.name} is no longer at {repo.path}")
+
+    async def lost_ground(self, repos: Sequence[Repo]) -> set[str]:
+        """Those here that have no folder or no trunk now; what each lacks is noted as news."""
+        lacks = dict(self.fleet.gone(repos))
+        for name in self.footing.doubted - lacks.keys():
+            if why := await self.footing.lacks(await self.repo(name)):
+                lacks[name] = why
+        for repo in repos:
+            if not repo.shared:
+                self.roads.note(repo.name, lacks.get(repo.name, ""))
+        return {*lacks}
 
     def remote(self, repo: Repo) -> Remote | None:
         """The remote through which work on this repo travels, if it is shared."""

@@ -175,15 +175,16 @@ class Loop:
                 await self._drive(claim.task, claim.run)
 
     async def _open_repos(self) -> tuple[str, ...] | None:
-        """The repos in reach to which the day's budgets leave something.
+        """The repos that are there and to which the day's budgets leave something.
 
         Empty means all, None means none.
         """
         repos = await self.fleet.repos()
         self.desk.open_roads(repos, self._waiting.wake)
+        lost = await self.desk.lost_ground(repos)
         for trouble in self.desk.roads.news():
             await self.fleet.miss(trouble)
-        closed = {*await self.fleet.spent_up(), *await self.desk.out_of_reach()}
+        closed = {*await self.fleet.spent_up(), *await self.desk.out_of_reach(), *lost}
         if not closed:
             return ()
         return tuple(repo.name for repo in repos if repo.name not in closed) or None

@@ -15,6 +15,7 @@ from codefleet.runner import custody, evidence, heritage
 from codefleet.runner.desk import Desk
 from codefleet.runner.heritage import Handed
 from codefleet.runner.process import tag_of
+from codefleet.runner.repos.branch import missing
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import opened
 from codefleet.runner.repos.salvage import commit_at, identity, is_ancestor, salvage
@@ -41,7 +42,8 @@ class Ready(NamedTuple):
 class Workplace:
     def __init__(self, desk: Desk, repo: Repo) -> None:
         self.fleet = desk.fleet
-        self.repo = Path(repo.path)
+        self.name, self.repo = repo.name, Path(repo.path)
+        self._footing = desk.footing
         self.trunk = repo.trunk_ref
         self.settings = desk.settings(repo)
         places = desk.places
@@ -177,11 +179,8 @@ class Workplace:
     async def _tip_of_trunk(self) -> str:
         found = await commit_at(Git(self.repo), self.trunk)
         if found is None:
-            name = self.trunk.removeprefix("refs/heads/")
-            raise Workspace(
-                f"{self.repo} has no branch {name} to start from and land on",
-                hint="name another: `fleet config set repos.NAME.trunk BRANCH`",
-            )
+            self._footing.doubt(self.name)
+            raise missing(self.repo, self.trunk.removeprefix("refs/heads/"))
         return found
 
     async def _start(self, base: str) -> str:

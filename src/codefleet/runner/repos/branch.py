@@ -4,9 +4,11 @@ import asyncio
 import os
 from pathlib import Path
 
+from codefleet.domain.errors import Unreachable
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import Move
 
+NO_SUCH_REF = 1
 MOVES = 1000
 """How many moves of a branch one looks back."""
 LOOKS = 20
@@ -26,7 +28,21 @@ async def move(git: Git, step: Move, lock: int) -> str | None:
 
 async def head(git: Git, trunk: str) -> str:
     """The commit a branch is at."""
-    return await git("rev-parse", "--verify", f"refs/heads/{trunk}^{{commit}}")
+    words = ("rev-parse", "--verify", "--quiet", f"refs/heads/{trunk}^{{commit}}")
+    done = await git.run(*words)
+    if done.code == NO_SUCH_REF:
+        raise missing(git.folder, trunk)
+    if done.code:
+        raise failed(git.folder, words, done)
+    return done.out.strip()
+
+
+def missing(repo: Path, trunk: str) -> Unreachable:
+    """There is no such branch now: it was renamed or deleted, and may come back."""
+    return Unreachable(
+        f"{repo} has no branch {trunk} to start from and land on",
+        hint="name another: `fleet config set repos.NAME.trunk BRANCH`",
+    )
 
 
 async def given_up(git: Git, ref: str, old: str, tip: str) -> str | None:
