@@ -329,6 +329,27 @@ async def test_the_index_is_locked_against_the_user_s_git_while_files_move(
     desk.check_at(desk.new)
 
 
+async def test_whoever_sees_the_branch_moved_sees_its_index_too(desk: Desk, trap: Trap) -> None:
+    """Else a commit of the user's that begins just now would take back what has landed."""
+    look = "own diff-index --cached --quiet HEAD || : > $home/torn"
+    trap.plan(f'case "$*" in *update-ref*) "$GIT" "$@"; {look}; exit;; esac')
+    assert await desk.forward() is None
+    assert not (trap.home / "torn").exists()
+    desk.check_at(desk.new)
+
+
+async def test_the_index_stays_where_the_branch_cannot_move(desk: Desk, trap: Trap) -> None:
+    """Else a commit of the user's that begins just now would have in it what did not land."""
+    commit = 'own update-ref HEAD $(own commit-tree -p HEAD -m mine "HEAD^{tree}")'
+    look = "own diff-index --cached --quiet HEAD || : > $home/torn"
+    trap.plan(
+        f'case "$*" in *update-ref*) {commit}; "$GIT" "$@"; code=$?; {look}; exit $code;; esac'
+    )
+    assert await desk.forward()
+    assert not (trap.home / "torn").exists()
+    desk.check_at(desk.repo.sha("main"))
+
+
 async def test_a_stop_takes_effect_when_the_files_have_moved(desk: Desk, trap: Trap) -> None:
     gate = desk.home / "gate"
     os.mkfifo(gate)
@@ -355,6 +376,7 @@ SHAPES = {
 DEATHS = {
     "before the files": ("read-tree", "kill -9 $$"),
     "after the files": ("read-tree", '"$GIT" "$@"; kill -9 $$'),
+    "before the branch": ("update-ref", "kill -9 $$"),
     "after the branch": ("update-ref", '"$GIT" "$@"; kill -9 $$'),
 }
 
@@ -381,7 +403,7 @@ async def test_recovery_ends_at_old_or_at_new(
     desk = Desk(tmp_path, *shape)
     await die(desk, trap, *death)
     assert await recover(desk.journal) is None
-    desk.check_at(desk.new if death[0] == "update-ref" else desk.old)
+    desk.check_at(desk.new if death == DEATHS["after the branch"] else desk.old)
 
 
 async def test_after_recovery_the_move_can_be_made(desk: Desk, trap: Trap) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from codefleet.domain.errors import Unreachable
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import Move
+from codefleet.runner.repos.two_steps import move_ref
 
 NO_SUCH_REF = 1
 MOVES = 1000
@@ -17,12 +19,13 @@ PAUSE = 0.05
 holds such a lock for a fraction of a millisecond."""
 
 
-async def move(git: Git, step: Move, lock: int) -> str | None:
+async def move(
+    git: Git, step: Move, lock: int, when_held: Callable[[], None] = lambda: None
+) -> str | None:
     """Set the branch from `old` to `new`, or say why not; raises when git itself was killed."""
-    words = ("update-ref", "-m", "fleet: land", _ref(step), step.new, step.old)
-    done = await git.run(*words, holds=[lock])
+    done = await move_ref(git, _ref(step), step.old, step.new, lock=lock, when_held=when_held)
     if done.code < 0:
-        raise failed(git.folder, words, done)
+        raise failed(git.folder, ("update-ref", _ref(step), step.new, step.old), done)
     return f"git cannot move {step.trunk} of {git.folder} now: {done.err}" if done.code else None
 
 

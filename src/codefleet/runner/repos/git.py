@@ -61,19 +61,9 @@ class Git:
         Whoever is cancelled meanwhile still waits until git is gone, for a while: what it is at
         takes moments, and killed it would leave its locks.
         """
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *("git", *MACHINE, *args),
-                cwd=self.folder,
-                env=_environment({**self._bounds(), **(env or {})}),
-                stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                pass_fds=holds,
-                start_new_session=within_s is not None,  # so that its helpers can be killed too
-            )
-        except FileNotFoundError as missing:
-            raise _missing(self.folder) from missing
+        process = await self.start(
+            *args, talks=stdin is not None, env=env, holds=holds, leads=within_s is not None
+        )
         words = stdin.encode(errors="surrogateescape") if stdin is not None else None
         try:
             return await _ended(process, words, within_s)
@@ -88,6 +78,29 @@ class Git:
         if (whole / ".git").exists():  # a mirror has no files
             bounds["GIT_WORK_TREE"] = str(whole)
         return bounds
+
+    async def start(
+        self,
+        *args: str,
+        talks: bool = True,
+        env: Mapping[str, str] | None = None,
+        holds: Sequence[int] = (),
+        leads: bool = False,
+    ) -> asyncio.subprocess.Process:
+        """Start git, to be talked to; one that `leads` can be killed with all that it started."""
+        try:
+            return await asyncio.create_subprocess_exec(
+                *("git", *MACHINE, *args),
+                cwd=self.folder,
+                env=_environment({**self._bounds(), **(env or {})}),
+                stdin=asyncio.subprocess.PIPE if talks else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                pass_fds=holds,
+                start_new_session=leads,
+            )
+        except FileNotFoundError as missing:
+            raise _missing(self.folder) from missing
 
     async def __call__(
         self,

@@ -2,8 +2,14 @@
 
 A swap holds the checkout's own `index.lock`, so that no git command of the user's comes in between,
 and the lock's text is the journal's, so that a lock left behind tells whose it is. Git writes the
-files and a draft of the index; then the branch moves; then the draft becomes the index and the lock
-goes. Killed at any point, this is what can be left, and what `settle` makes of it:
+files and a draft of the index; then the branch is held; then the draft becomes the index, and what
+it was before is kept; then the branch moves, and the lock goes. The index comes first, because `git
+commit` reads the branch and then the index before it tries the lock: with the new branch and the
+old index it would take back what has just landed. One that read the old branch is refused in the
+end, when it wants to move it. As nobody can move a branch that is held, the index that was shown
+stays.
+
+Killed at any point, this is what can be left, and what `settle` makes of it:
 
 - no lock of ours: nothing was begun, or everything is done, or the user removed the lock and took
   the checkout over. Nothing is touched.
@@ -49,15 +55,17 @@ class Swap:
         self.index = folder / "index"
         self.lock = folder / "index.lock"
         self.draft = folder / f"index.{move.new[:16]}"
+        self._before = self.draft.with_name(f"{self.draft.name}.before")
         self._text = self.draft.with_name(f"{self.draft.name}.text")
         self._seen: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Take a copy of the index to work on."""
+        """Take a copy of the index to work on, as it was before this move."""
         self._forget_draft()
         self._seen = _identity(self.index)
         if self._seen:
-            shutil.copy2(self.index, self.draft)  # with its time: git's racy-edit check needs it
+            source = self._before if self._before.exists() else self.index
+            shutil.copy2(source, self.draft)  # with its time: git's racy-edit check needs it
 
     def take_lock(self) -> bool:
         """Lock the index, if nobody has and nobody changed it since `begin`."""
@@ -78,14 +86,14 @@ class Swap:
             return False
 
     async def forward(self) -> str | None:
-        """Bring files, branch and index to `new`, or say why not; call `settle` unless it did."""
+        """Bring files, index and branch to `new`, or say why not; call `settle` in any case."""
         done = await self._run("read-tree", "-m", "-u", self.move.old, self.move.new)
         if done.code:
             return f"git cannot move the files of {self.root} now: {done.err}"
-        if why := await branch.move(self.git, self.move, self.journal.lock):
+        if why := await branch.move(self.git, self.move, self.journal.lock, self._show):
             return why
         if await self._is_at_new():
-            self._publish()
+            self._unlock()
         return None
 
     async def settle(self) -> None:
@@ -93,6 +101,7 @@ class Swap:
         if self.has_lock():
             await self._settle_files()
         self._forget_draft()
+        self._before.unlink(missing_ok=True)
 
     def env(self) -> dict[str, str]:
         return {"GIT_INDEX_FILE": str(self.draft), "GIT_OPTIONAL_LOCKS": "1"}
@@ -100,7 +109,7 @@ class Swap:
     async def _settle_files(self) -> None:
         self.begin()
         if (await self._run("diff-index", "--cached", "--quiet", self.move.new)).code == 0:
-            self.lock.unlink()  # only that was left to do
+            self._unlock()  # only that was left to do
             return
         old, new = await self._side(self.move.old), await self._side(self.move.new)
         target = new if await self._is_at_new() else old
@@ -190,8 +199,19 @@ class Swap:
     async def _is_at_new(self) -> bool:
         return await self.git("rev-parse", "HEAD") == self.move.new
 
+    def _show(self) -> None:
+        """Make the draft the index; what it was is kept until the branch has moved."""
+        self._before.unlink(missing_ok=True)
+        if self.index.exists():
+            self._before.hardlink_to(self.index)
+        self.draft.replace(self.index)
+
     def _publish(self) -> None:
         self.draft.replace(self.index)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        self._before.unlink(missing_ok=True)  # first: without it, only the lock is left to go
         self.lock.unlink()
 
     def _forget_draft(self) -> None:

@@ -1,0 +1,45 @@
+"""A ref moved in two steps: git holds it, so that nobody else can move it, and then moves it."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from codefleet.runner.repos.git import Done, Git
+
+HELD = b"prepare: ok\n"
+
+
+async def move_ref(
+    git: Git, ref: str, old: str, new: str, *, lock: int, when_held: Callable[[], None]
+) -> Done:
+    """Set a ref from `old` to `new`, with something done while it is held and still at `old`.
+
+    Should that fail, the ref stays where it is: git lets it go at the end of its input.
+    """
+    words = ("update-ref", "-m", "fleet: land", "--stdin")
+    process = await git.start(*words, holds=[lock])
+    assert process.stdin
+    try:
+        await _tell(process, f"start\nupdate {ref} {new} {old}\nprepare\n")
+        if await _is_held(process):
+            when_held()
+            await _tell(process, "commit\n")
+    finally:
+        process.stdin.close()
+        _, err = await process.communicate()
+    return Done(process.returncode or 0, "", err.decode(errors="replace").strip())
+
+
+async def _is_held(process: asyncio.subprocess.Process) -> bool:
+    assert process.stdout
+    while line := await process.stdout.readline():
+        if line == HELD:
+            return True
+    return False
+
+
+async def _tell(process: asyncio.subprocess.Process, words: str) -> None:
+    assert process.stdin
+    with suppress(ConnectionError):  # git is gone, and its exit code tells why
+        process.stdin.write(words.encode())
+        await process.stdin.drain()
