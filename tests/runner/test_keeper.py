@@ -72,6 +72,35 @@ def test_an_agent_that_could_not_be_put_on_record_never_runs(folder: Path) -> No
     assert not (folder / "ran").exists()
 
 
+def test_a_full_disk_delays_the_record_until_there_is_room(folder: Path) -> None:
+    (folder / "exit.json.draft").symlink_to("/dev/full")
+    argv = [sys.executable, "-I", "-S", str(KEEPER), str(folder)]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as keeper:
+        while not (folder / "ran").exists():
+            assert keeper.poll() is None
+        assert _ended_within(keeper, seconds=1.5) is None
+        (folder / "exit.json.draft").unlink()
+        assert _ended_within(keeper, seconds=20) == 0
+    assert json.loads((folder / "exit.json").read_text())["code"] == 0
+
+
+def test_a_keeper_that_is_told_to_stop_does_not_wait_for_room(folder: Path) -> None:
+    (folder / "exit.json.draft").symlink_to("/dev/full")
+    argv = [sys.executable, "-I", "-S", str(KEEPER), str(folder)]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as keeper:
+        assert _ended_within(keeper, seconds=1.5) is None
+        keeper.terminate()
+        assert _ended_within(keeper, seconds=20) == 1
+    assert not (folder / "exit.json").exists()
+
+
+def _ended_within(keeper: subprocess.Popen[bytes], seconds: float) -> int | None:
+    try:
+        return keeper.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def test_a_keeper_imports_nothing_but_the_standard_library() -> None:
     imported = {
         name.split(".")[0]

@@ -12,6 +12,7 @@ standard library is used, and little of it, because one keeper starts for every 
 
 import _thread
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -30,6 +31,8 @@ IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
 APPEND = os.O_CREAT | os.O_APPEND | os.O_WRONLY
 LEFTOVERS_GRACE_S = 0.5
 KILL_AGAIN_S = 0.05
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+ROOM_S = 1.0  # how long until another look whether there is room
 GIVE_UP_S = 10.0  # a process stuck in the kernel outlives SIGKILL; the record must not wait for it
 
 
@@ -54,7 +57,7 @@ def main(folder: Path) -> None:
         "error": error or None,
         "ended_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    write_whole("exit.json", record)
+    write_when_there_is_room("exit.json", record)
 
 
 def mind_signals() -> None:
@@ -257,6 +260,16 @@ def identity(pid: int) -> dict[str, int]:
     """A process for good: pids are used again, but not with the same start time."""
     stat = Path(f"/proc/{pid}/stat").read_text()
     return {"pid": pid, "started": int(stat.rpartition(")")[2].split()[19])}
+
+
+def write_when_there_is_room(name: str, record: dict[str, Any]) -> None:
+    """A disk that is full for a while must not make a good run count as crashed."""
+    while True:
+        try:
+            return write_whole(name, record)
+        except OSError as trouble:
+            if trouble.errno not in NO_ROOM or listen(time.monotonic() + ROOM_S) in STOPS:
+                raise
 
 
 def write_whole(name: str, record: dict[str, Any]) -> None:
