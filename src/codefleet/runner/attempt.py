@@ -9,7 +9,7 @@ from pathlib import Path
 from codefleet.coders.options import laid_over
 from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
-from codefleet.domain.errors import FleetError, Stale, Unreachable
+from codefleet.domain.errors import FleetError, Stale
 from codefleet.domain.events import event
 from codefleet.domain.model import Evidence, Repo, Result, Run, Task, Usage
 from codefleet.domain.result import corrected
@@ -25,6 +25,7 @@ from codefleet.runner.agents.hearing import LONGEST_TEXT, Heard, hear_the_end
 from codefleet.runner.agents.launch import Launch, silence_earlier
 from codefleet.runner.agents.listening import Listener
 from codefleet.runner.agents.notebook import Notebook
+from codefleet.runner.blame import blame
 from codefleet.runner.bounds.allowance import Allowance
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
@@ -82,11 +83,10 @@ class Attempt:
             if self._is_taken_away:
                 await self._wind_down(self.stopping.why if self.stopping else "")
             # else the runner goes at once, and the next one goes on with the run
-        except FleetError as trouble:
-            await self._give_up(self._blame(trouble))
-        except Exception as surprise:
-            self._record(surprise)
-            await self._give_up(Failed(Reason.UNKNOWN, f"unexpected: {surprise!r}"))
+        except Exception as trouble:
+            if not isinstance(trouble, FleetError):
+                self._record(trouble)
+            await self._give_up(trouble)
 
     def stop(self, cause: Cause, why: str) -> None:
         """Ask the agent to stop; what it made is kept."""
@@ -335,17 +335,13 @@ class Attempt:
         if self.run.worktree:
             await self.place.leave(Path(self.run.worktree))
 
-    def _blame(self, trouble: FleetError) -> Failed | verdict.Released:
-        """A repo that is not there now, or whose remote is not, uses up no attempt."""
-        if isinstance(trouble, Unreachable) or not Path(self.repo.path).is_dir():
-            return verdict.Released(f"{trouble.problem}; what was made is kept on {self.run.host}")
-        return Failed(_reason_of(trouble), f"{trouble.problem}\n{trouble.hint}")
-
-    async def _give_up(self, ended: Failed | verdict.Released) -> None:
+    async def _give_up(self, surprise: Exception) -> None:
         """Something of ours went wrong: stop the agent, save what there is, tell the store."""
         await self._silence()
         try:
             await self.notebook.close()
+            now = await self.fleet.now()
+            ended = blame(surprise, Path(self.repo.path), self.run.host, now)
             note = ended.note + await self._aftermath().save()
             await self._end(ended._replace(note=note))
         except Stale:
@@ -387,7 +383,3 @@ class Attempt:
 
 def _sum(runs: Iterable[Run]) -> Usage:
     return sum((run.usage for run in runs), start=Usage())
-
-
-def _reason_of(trouble: FleetError) -> Reason:
-    return Reason.CODER_MISSING if trouble.code in ("not_found", "bad_config") else Reason.WORKSPACE
