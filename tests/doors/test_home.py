@@ -71,6 +71,26 @@ def test_a_branch_in_the_way_of_all_branches_of_the_fleet_is_told(
     assert "has a branch named fleet" in cli("show", task).out
 
 
+def test_init_says_that_the_trunk_is_gone_and_how_to_name_another(
+    fleet: Cli, repo: SampleRepo
+) -> None:
+    repo.git("branch", "--move", "main", "trunk")
+    said = fleet("init").err
+    assert "there is no branch main" in said
+    assert "fleet config set repos.shop.trunk BRANCH" in said
+    fleet("config", "set", "repos.shop.trunk", "trunk")
+    assert "there is no branch" not in fleet("init").err
+
+
+def test_init_shows_what_a_folder_s_name_would_do_to_a_terminal(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(make_repo(tmp_path / "shop\x1b[2J\nnew").path)
+    said = cli("init").err
+    assert "\x1b" not in said
+    assert [line for line in said.splitlines() if line.startswith("shop") and "new is a" in line]
+
+
 def test_a_repo_that_got_its_remote_later_can_be_shared(
     fleet: Cli, repo: SampleRepo, tmp_path: Path
 ) -> None:
@@ -154,14 +174,14 @@ def test_a_trunk_that_was_renamed_is_told_with_the_way_on(fleet: Cli, repo: Samp
     repo.git("branch", "--move", "main", "other")
     fleet("config", "set", "attempts", "1")
     task = added(fleet, "Write", "-d", script("write a.txt a"))
-    assert fleet("run", "--until-idle").code == 1
+    ran = fleet("run", "--until-idle")
+    assert (ran.code, "shop has no branch main" in ran.out) == (0, True)
     assert "shop has no branch main to start from and land on" in fleet("show", task).out
     assert "fleet config set repos.shop.trunk BRANCH" in fleet("doctor").out
     fleet("config", "set", "repos.shop.trunk", "other")
     assert "trunk other" in fleet("init").err
     assert "trunk other" in fleet("doctor").out
     assert fleet("doctor").code == 0
-    fleet("retry", task)
     assert fleet("run", "--until-idle").code == 0
     assert repo.read("other", "a.txt") == "a\n"
 

@@ -1,5 +1,6 @@
 """The fleet's home: init, gc, reset."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from codefleet.doors.cli.call import call, home, say
 from codefleet.doors.cli.place import bare_here, repo_here
 from codefleet.doors.cli.text import clean, count
 from codefleet.runner.repos import repository
+from codefleet.runner.repos.footing import has_trunk
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -37,15 +39,23 @@ def init(share: bool, moved: str | None) -> None:
     if (share or moved is not None) and not here:
         raise Invalid("this is no git repository", hint="go into the one that is meant")
     repo = call(lambda fleet: _register(fleet, here, share=share, moved=moved), create=True)
-    say(f"{'made' if home_new else 'found'} the fleet's home {folder}")
-    say(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}")
+    say(clean(f"{'made' if home_new else 'found'} the fleet's home {folder}"))
+    say(clean(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}"))
     if repo:
-        say(f"{repo.name} is a repo of this fleet: {repo.path}, trunk {repo.trunk}")
-        if repo.shared:
-            say(f"work on it travels through {repo.remote}; any machine of the fleet may join")
-        say('next: fleet add "What to do", then fleet run')
+        _introduce(repo)
     else:
         say("this is no git repository; call `fleet init` inside one to make it known")
+
+
+def _introduce(repo: Repo) -> None:
+    say(clean(f"{repo.name} is a repo of this fleet: {repo.path}, trunk {repo.trunk}"))
+    if repo.shared:
+        say(clean(f"work on it travels through {repo.remote}; any machine of the fleet may join"))
+    if asyncio.run(has_trunk(repo)):
+        say('next: fleet add "What to do", then fleet run')
+    else:
+        name = f"`fleet config set repos.{repo.name}.trunk BRANCH`"
+        say(clean(f"there is no branch {repo.trunk}; make it, or name another: {name}"))
 
 
 @click.command()
