@@ -18,7 +18,8 @@ from codefleet.runner.process import tag_of
 from codefleet.runner.repos.branch import missing
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import opened
-from codefleet.runner.repos.salvage import commit_at, identity, is_ancestor, salvage
+from codefleet.runner.repos.salvage import archive, commit_at, identity, is_ancestor, salvage
+from codefleet.runner.repos.seed import sow
 from codefleet.runner.repos.shared_settings import Changed, SharedSettings, forget_own
 from codefleet.runner.repos.tie import tie
 from codefleet.runner.repos.travel import Travel
@@ -203,13 +204,25 @@ class Workplace:
         Returns where the agent's own work begins, and the files with markers.
         """
         if not task.branch:
-            return await self._build_on_needs(worktree, task)
+            try:
+                return await self._build_on_needs(worktree, task)
+            except Workspace:  # a merge that was killed with its runner may lie in the way
+                await self._put_aside(worktree, task)
+                return await self._build_on_needs(worktree, task)
         await salvage(worktree, "Save what the last run left")
         stays = task.stage is not None and task.stage.landing is Landing.BRANCH
         base = await self._first_base(task) if stays else None
         if not base and (conflicts := await self._merge(worktree, trunk)):
             return trunk, conflicts
         return base or trunk, (await self._build_on_needs(worktree, task))[1]
+
+    async def _put_aside(self, worktree: Path, task: Task) -> None:
+        """Keep what is in a worktree in which no agent has worked yet, and begin there anew."""
+        tip = await self.tip(worktree)
+        if left := await salvage(worktree, "Save a merge that was cut short"):
+            await archive(self.repo, f"{task.id}-merge", left)
+            await Git(worktree)("reset", "--quiet", "--hard", tip)
+            await sow(self.repo, worktree)
 
     async def _build_on_needs(self, worktree: Path, task: Task) -> tuple[str, tuple[str, ...]]:
         """Where work stays on its branch, the trunk does not have what the task needs: merge it."""
