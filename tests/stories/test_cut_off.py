@@ -14,6 +14,8 @@ from codefleet.runner.repos.salvage import git_dir
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 
 CUT = "the agent cut its folder off from git; it is tied to it again"

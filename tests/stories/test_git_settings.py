@@ -14,6 +14,8 @@ from codefleet.runner.repos.shared_settings import SharedSettings
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 
 ELSEWHERE = {

@@ -13,6 +13,8 @@ from tests.gitrepo import SampleRepo
 from tests.runner.trap import Trap
 from tests.stories.conftest import Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 DEATHS = {
     "in the files": "printf bl > a.txt",

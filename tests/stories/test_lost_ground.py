@@ -3,11 +3,15 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 

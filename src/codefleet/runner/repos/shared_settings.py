@@ -104,7 +104,8 @@ class SharedSettings:
 
     async def _compare(self, known: Mapping[str, Mapping[str, str]]) -> Changed:
         now, was = _texts(self._folder), known.get("texts")
-        if was is None or now == was:
+        is_there = (self._folder / "HEAD").exists()  # its disk may be unplugged
+        if was is None or now == was or not is_there:
             return Changed()
         files = ({*was} | {*now}) - {*CONFIG}
         left = sorted(name for name in files if was.get(name) != now.get(name))
