@@ -17,6 +17,8 @@ from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
 from tests.stories.conftest import FLAGS, Crew
 
+pytestmark = pytest.mark.slow
+
 Add = Callable[..., Awaitable[Task]]
 
 WORK = ("write kept.txt committed", "commit Keep this", "write loose.txt uncommitted")
