@@ -149,6 +149,21 @@ def test_an_error_has_the_reason_that_its_values_tell(
 
 
 @pytest.mark.parametrize(
+    ("code", "data", "passes"),
+    [
+        (503, None, True),
+        (-32603, {"statusCode": 500}, True),
+        (500, {"status": 502}, True),
+        (500, None, False),
+    ],
+)
+def test_trouble_at_a_provider_passes_where_a_status_tells_of_it(
+    code: int, data: object, passes: bool
+) -> None:
+    assert meaning(code, "no answer", data) == Broke("no answer", Reason.CRASHED, passes)
+
+
+@pytest.mark.parametrize(
     ("reason", "line"),
     [
         ("max_tokens", {"text": "its context is full", "reason": "context_full"}),

@@ -5,7 +5,7 @@ code (Gemini CLI), a kind (Claude), the name of an error (opencode), or an answe
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from codefleet.coders import trouble
@@ -16,6 +16,8 @@ from codefleet.ports import Broke, Limited
 Line = dict[str, Any]
 
 AUTH_REQUIRED = -32000
+ANYTHING = 500
+"""The code of Gemini CLI for whatever has no status: nobody knows whether it passes."""
 KINDS = {
     "authentication_failed": Reason.AUTH,
     "oauth_org_not_allowed": Reason.AUTH,
@@ -64,9 +66,16 @@ def meaning(code: object, message: str, data: object) -> Broke | Limited:
         return Limited(said)
     if reason:
         return Broke(said, reason)
-    numbers = (*_numbers(tables), code)
-    status = next((n for n in numbers if isinstance(n, int) and 400 <= n < 600), None)
+    if status := _status(_numbers(tables)):
+        return trouble.of_status(status, said)
+    if code == ANYTHING:
+        return Broke(said, Reason.CRASHED)
+    status = _status([code])
     return trouble.of_status(status, said) if status else Broke(said)
+
+
+def _status(numbers: Iterable[object]) -> int | None:
+    return next((n for n in numbers if isinstance(n, int) and 400 <= n < 600), None)
 
 
 def _opened(message: str) -> tuple[str, Fields]:
