@@ -64,7 +64,8 @@ async def salvage(worktree: Path, message: str) -> str | None:
 
 async def keep(repo: Path, commit: str, name: str) -> str | None:
     """Archive a commit when no ref reaches it; return the archive ref."""
-    stray = await Git(repo)("rev-list", "--max-count=1", commit, *NOT_REACHED)
+    words = ("rev-list", "--max-count=1", "--ignore-missing")  # a branch may go while git looks
+    stray = await Git(repo)(*words, commit, *NOT_REACHED)
     return await archive(repo, name, commit) if stray else None
 
 
