@@ -7,8 +7,8 @@ tells which runners are no more, and `homecoming` what a machine does that was a
 One run: `attempt` drives it from start to end and `hold` keeps its lease. `workplace` makes its
 folder ready, with a `worktree` and with the work it builds on, its `heritage`; `staging` is for a
 stage of a workflow. When the agent has ended, `inspection` gathers the `evidence` and `verdict`
-says what the run amounts to; `ending` writes that down. `giving_up` and `aftermath` are for runs
-that end otherwise.
+says what the run amounts to; `ending` writes that down. `giving_up`, `blame` and `aftermath` are
+for runs that end otherwise.
 
 Processes: `custody` starts agents, each under a `keeper`, and finds them again. `channel` is the
 way to speak to one, `process` tells one process from another, and `traces` is what an agent left.
