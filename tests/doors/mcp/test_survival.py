@@ -170,7 +170,7 @@ async def test_two_servers_on_one_home_have_one_runner_and_every_worker_runs_onc
                 for number, call in enumerate((one, two, one, two))
             )
         )
-        await _running(home, ids[0])
+        await _running(home, *ids)  # one of them waits for a seat
         go.touch()
         assert (await two("wait", ids=ids, timeout_seconds=60))["settled"]
         status = [(await one("get_worker_status", worker_id=each))["status"] for each in ids]
@@ -203,7 +203,8 @@ def _stage(name: str, *steps: str, needs: Sequence[int] = ()) -> dict[str, Any]:
     }
 
 
-async def _running(home: Path, worker: str) -> None:
+async def _running(home: Path, *workers: str) -> None:
+    """Wait until one of these workers is at work."""
     async with open_fleet(home) as fleet, asyncio.timeout(BOUND_S):
-        while not any(run.worktree for run in await fleet.runs_of(TaskId(worker))):
+        while not any(run.worktree for run in await fleet.runs_of(*map(TaskId, workers))):
             await fleet.store.changed(await fleet.store.last_seq(), within=0.5)
