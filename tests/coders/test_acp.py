@@ -14,8 +14,8 @@ from codefleet.coders.acp.failures import meaning
 from codefleet.coders.acp.reading import Reading
 from codefleet.coders.acp.wire import parsed
 from codefleet.domain.errors import BadConfig
+from codefleet.domain.signals import Broke, Limited, Wants
 from codefleet.domain.words import Reason
-from codefleet.ports import Broke, Limited, Wants
 from tests.coders.assignments import assignment
 from tests.coders.test_reading import json_values, places, swapped
 

@@ -10,7 +10,7 @@ import pytest
 from codefleet.coders.claude import coder
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
-from codefleet.ports import (
+from codefleet.domain.signals import (
     Asks,
     Broke,
     Filled,

@@ -12,7 +12,7 @@ import pytest
 from codefleet.coders.codex import coder
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
-from codefleet.ports import Broke, Finished, Limited, Signal, Tool, Touched, Used
+from codefleet.domain.signals import Broke, Finished, Limited, Signal, Tool, Touched, Used
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from codefleet.coders.command import coder
 from codefleet.domain.errors import BadConfig
-from codefleet.ports import Finished, Said
+from codefleet.domain.signals import Finished, Said
 from tests.coders.assignments import assignment
 
 HOME = Path("/home/ada/.fleet")

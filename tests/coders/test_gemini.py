@@ -9,7 +9,7 @@ import pytest
 from codefleet.coders.gemini import coder
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
-from codefleet.ports import Broke, Limited, Said, Signal, Tool, Touched, Used
+from codefleet.domain.signals import Broke, Limited, Said, Signal, Tool, Touched, Used
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 

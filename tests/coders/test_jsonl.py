@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from codefleet.coders import jsonl
 from codefleet.domain.model import Usage
-from codefleet.ports import (
+from codefleet.domain.signals import (
     Asks,
     Broke,
     Filled,

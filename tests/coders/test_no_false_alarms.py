@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from codefleet.coders import registry
+from codefleet.domain.signals import Asks, Broke, Limited
 from codefleet.domain.words import Reason
-from codefleet.ports import Asks, Broke, Limited
 from codefleet.runner.agents import recording
 from codefleet.runner.custody import Exit
 from codefleet.runner.verdict import Delivered, Failed, Released

@@ -8,7 +8,17 @@ import pytest
 
 from codefleet.coders.opencode import coder
 from codefleet.domain.model import Usage
-from codefleet.ports import Broke, Filled, Finished, Limited, Signal, Started, Tool, Touched, Used
+from codefleet.domain.signals import (
+    Broke,
+    Filled,
+    Finished,
+    Limited,
+    Signal,
+    Started,
+    Tool,
+    Touched,
+    Used,
+)
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from codefleet.coders import registry
 from codefleet.coders.jsonl import parsed
-from codefleet.ports import Asks, Broke, Limited
+from codefleet.domain.signals import Asks, Broke, Limited
 from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.agents.tail import Tail
 from codefleet.runner.custody import Kept, Process, split_lines

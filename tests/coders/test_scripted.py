@@ -16,7 +16,7 @@ import pytest
 from codefleet.coders import script_text, scripted_agent
 from codefleet.coders.scripted import coder
 from codefleet.domain.model import Usage
-from codefleet.ports import (
+from codefleet.domain.signals import (
     Asks,
     Broke,
     Finished,

@@ -13,7 +13,8 @@ from codefleet.coders.cursor import coder as cursor
 from codefleet.coders.goose import coder as goose
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
-from codefleet.ports import Broke, Coder, Finished, Said, Signal, Started, Tool, Used
+from codefleet.domain.signals import Broke, Finished, Said, Signal, Started, Tool, Used
+from codefleet.ports import Coder
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from codefleet.coders import jsonl
 from codefleet.coders.command import coder as command
-from codefleet.ports import Coder, Finished, Said, Started
+from codefleet.domain.signals import Finished, Said, Started
+from codefleet.ports import Coder
 from codefleet.runner import custody
 from tests.coders.assignments import assignment
 

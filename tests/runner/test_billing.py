@@ -13,7 +13,7 @@ from codefleet.coders import registry
 from codefleet.domain import prices
 from codefleet.domain.model import Run, Usage
 from codefleet.domain.prices import Price
-from codefleet.ports import Tool, Used
+from codefleet.domain.signals import Tool, Used
 from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.bounds.billing import FILE, Ledger, price_list
 from tests.domain.samples import NOON, a_run, a_task

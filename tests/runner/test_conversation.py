@@ -12,8 +12,9 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, RunnerId
 from codefleet.domain.policy import Rule, Ruling
 from codefleet.domain.scheduling import Want
+from codefleet.domain.signals import Asks, Finished, Limited, Wants
 from codefleet.fleet import Fleet
-from codefleet.ports import Asks, Finished, Limited, Start, Wants, Write
+from codefleet.ports import Start, Write
 from codefleet.runner.agents.conversation import Conversation
 from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.custody import Kept

@@ -8,7 +8,7 @@ import pytest
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Usage
-from codefleet.ports import (
+from codefleet.domain.signals import (
     Asks,
     Broke,
     Finished,

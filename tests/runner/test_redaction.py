@@ -7,8 +7,8 @@ import pytest
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check, Evidence
+from codefleet.domain.signals import Asks
 from codefleet.domain.words import Reason
-from codefleet.ports import Asks
 from codefleet.runner.agents.redaction import CHUNK, LONGEST_WORDS, abridged, redact_file, redacted
 from codefleet.runner.verdict import Asked, Failed
 

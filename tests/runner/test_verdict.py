@@ -1,7 +1,8 @@
 """How a run ended, from what was heard."""
 
+from codefleet.domain.signals import Broke
 from codefleet.domain.words import Reason
-from codefleet.ports import Abilities, Broke
+from codefleet.ports import Abilities
 from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.custody import Exit
 from codefleet.runner.verdict import Failed, of_the_run

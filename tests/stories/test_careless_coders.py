@@ -8,9 +8,9 @@ import pytest
 from codefleet.coders import registry
 from codefleet.coders.scripted import Scripted
 from codefleet.domain.model import Task, Usage
+from codefleet.domain.signals import Said, Signal, Used
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.ports import Said, Signal, Used
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 

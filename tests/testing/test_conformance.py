@@ -7,20 +7,8 @@ from datetime import datetime
 import pytest
 
 from codefleet.domain.model import Usage
-from codefleet.ports import (
-    Abilities,
-    Assignment,
-    Broke,
-    Coder,
-    Finished,
-    Limited,
-    Said,
-    Signal,
-    Start,
-    Started,
-    Used,
-    Wants,
-)
+from codefleet.domain.signals import Broke, Finished, Limited, Said, Signal, Started, Used, Wants
+from codefleet.ports import Abilities, Assignment, Coder, Start
 from codefleet.testing.conformance import CoderConformance
 
 TRANSCRIPT = '{"session": "s1"}\n{"words": "Hello", "cost": 0.5}\n{"done": true}\n'

@@ -9,18 +9,8 @@ from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag, pointer
 from codefleet.domain.model import Usage
-from codefleet.ports import (
-    Abilities,
-    Assignment,
-    Broke,
-    Finished,
-    Probe,
-    Said,
-    Signal,
-    Start,
-    Started,
-    Used,
-)
+from codefleet.domain.signals import Broke, Finished, Said, Signal, Started, Used
+from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Agy:

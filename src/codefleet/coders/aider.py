@@ -7,7 +7,8 @@ from codefleet.coders import trouble
 from codefleet.coders.jsonl import text
 from codefleet.coders.options import Options, flag
 from codefleet.domain.model import Usage
-from codefleet.ports import Abilities, Assignment, Probe, Said, Signal, Start, Used
+from codefleet.domain.signals import Said, Signal, Used
+from codefleet.ports import Abilities, Assignment, Probe, Start
 
 TOKENS = re.compile(
     r"Tokens: ([\d.,]{1,12}k?) sent,(?: [\d.,]{1,12}k? cache \w+,){0,2} ([\d.,]{1,12}k?) received\."

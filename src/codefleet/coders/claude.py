@@ -20,26 +20,22 @@ from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail, paths
 from codefleet.domain.model import Usage
 from codefleet.domain.policy import is_meant
-from codefleet.domain.words import Reason
-from codefleet.ports import (
-    Abilities,
-    Answers,
+from codefleet.domain.signals import (
     Asks,
-    Assignment,
     Broke,
     Filled,
     Finished,
     Limited,
-    Probe,
     Said,
     Signal,
-    Start,
     Started,
     Tool,
     Touched,
     Used,
     Wants,
 )
+from codefleet.domain.words import Reason
+from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
 ALLOWED = ("Bash", "WebFetch", "WebSearch")
 """Besides edits in the worktree. With these it needs no bypass, which it refuses to root."""

@@ -13,23 +13,19 @@ from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.domain.model import Usage
-from codefleet.domain.words import Reason
-from codefleet.ports import (
-    Abilities,
-    Answers,
-    Assignment,
+from codefleet.domain.signals import (
     Broke,
     Finished,
     Limited,
-    Probe,
     Said,
     Signal,
-    Start,
     Started,
     Tool,
     Touched,
     Used,
 )
+from codefleet.domain.words import Reason
+from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
 STATUS = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
 HIGH_DEMAND = re.compile(r"We.re currently experiencing high demand")  # its word for status 500

@@ -17,7 +17,8 @@ from typing import Any
 
 from codefleet.coders import jsonl
 from codefleet.domain.errors import BadConfig
-from codefleet.ports import Abilities, Assignment, Said, Signal, Start
+from codefleet.domain.signals import Said, Signal
+from codefleet.ports import Abilities, Assignment, Start
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 OPTIONS = ("argv", "prompt", "env")

@@ -6,17 +6,8 @@ from codefleet.coders import trouble
 from codefleet.coders.jsonl import parsed, text
 from codefleet.coders.options import Options, flag, pointer
 from codefleet.coders.tools import detail
-from codefleet.ports import (
-    Abilities,
-    Assignment,
-    Finished,
-    Probe,
-    Said,
-    Signal,
-    Start,
-    Started,
-    Tool,
-)
+from codefleet.domain.signals import Finished, Said, Signal, Started, Tool
+from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Copilot:

@@ -10,18 +10,8 @@ from codefleet.coders import trouble
 from codefleet.coders.jsonl import parsed, text
 from codefleet.coders.options import Options, flag, pointer
 from codefleet.coders.tools import detail
-from codefleet.ports import (
-    Abilities,
-    Assignment,
-    Broke,
-    Finished,
-    Probe,
-    Said,
-    Signal,
-    Start,
-    Started,
-    Tool,
-)
+from codefleet.domain.signals import Broke, Finished, Said, Signal, Started, Tool
+from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Cursor:

@@ -7,18 +7,8 @@ from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Usage
-from codefleet.ports import (
-    Abilities,
-    Assignment,
-    Broke,
-    Finished,
-    Probe,
-    Said,
-    Signal,
-    Start,
-    Tool,
-    Used,
-)
+from codefleet.domain.signals import Broke, Finished, Said, Signal, Tool, Used
+from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Goose:

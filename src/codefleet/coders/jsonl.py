@@ -37,8 +37,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from codefleet.domain.model import Usage
-from codefleet.domain.words import Reason
-from codefleet.ports import (
+from codefleet.domain.signals import (
     Asks,
     Broke,
     Filled,
@@ -52,6 +51,7 @@ from codefleet.ports import (
     Used,
     Wants,
 )
+from codefleet.domain.words import Reason
 
 MOST = 10**15  # nobody uses more; a larger number is noise
 

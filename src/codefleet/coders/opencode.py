@@ -13,23 +13,19 @@ from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Usage
-from codefleet.domain.words import Reason
-from codefleet.ports import (
-    Abilities,
-    Answers,
-    Assignment,
+from codefleet.domain.signals import (
     Broke,
     Filled,
     Finished,
-    Probe,
     Said,
     Signal,
-    Start,
     Started,
     Tool,
     Touched,
     Used,
 )
+from codefleet.domain.words import Reason
+from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
 NAMES = {
     "ProviderAuthError": Reason.AUTH,

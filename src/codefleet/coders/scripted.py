@@ -17,7 +17,8 @@ from pathlib import Path
 
 from codefleet.coders import jsonl
 from codefleet.coders.script_text import blocks
-from codefleet.ports import Abilities, Assignment, Signal, Start, Wants
+from codefleet.domain.signals import Signal, Wants
+from codefleet.ports import Abilities, Assignment, Start
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from codefleet.coders.jsonl import text as storable
+from codefleet.domain.signals import Broke, Limited, Signal
 from codefleet.domain.words import Reason
-from codefleet.ports import Broke, Limited, Signal
 
 REASONS = {
     400: Reason.UNKNOWN,

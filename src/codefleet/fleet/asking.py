@@ -9,9 +9,10 @@ from codefleet.domain.events import event
 from codefleet.domain.liveness import covered
 from codefleet.domain.model import Question, QuestionId, Run, TaskId
 from codefleet.domain.secrets import redact
+from codefleet.domain.signals import Asks
 from codefleet.domain.words import State
 from codefleet.fleet.core import TRIES, Core
-from codefleet.ports import Asks, TaskQuery, Write
+from codefleet.ports import TaskQuery, Write
 
 LONGEST_LOOK_S = 5.0
 WAITING = (State.PENDING, State.RUNNING, State.ASKING)

@@ -12,10 +12,11 @@ from codefleet.domain.lifecycle import Claim, Seat, Verb, move
 from codefleet.domain.model import Event, Question, QuestionId, Run, RunId, RunnerId, Task, TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.domain.secrets import redact
+from codefleet.domain.signals import Asks
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet.asking import Asking
 from codefleet.fleet.capacity import caps_of
-from codefleet.ports import Asks, TaskQuery, Write
+from codefleet.ports import TaskQuery, Write
 
 LONGEST_REPORT = 2000
 

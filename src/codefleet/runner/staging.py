@@ -8,10 +8,10 @@ from typing import NamedTuple
 from codefleet.domain import condition, handover, template
 from codefleet.domain.handover import GATE_OPTIONS, StageResult
 from codefleet.domain.model import Question, Result, Run, Stage, Task
+from codefleet.domain.signals import Asks
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Claimed, Landing, Outcome, Reason
 from codefleet.fleet import Fleet
-from codefleet.ports import Asks
 from codefleet.runner.agents.prompt import quoted
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.salvage import archive, salvage, step_off

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from codefleet.domain import persistence
 from codefleet.domain.model import Evidence, Question, Result, Run
+from codefleet.domain.signals import Asks, Broke, Finished, Limited
 from codefleet.domain.words import Claimed, Reason
-from codefleet.ports import Abilities, Asks, Broke, Finished, Limited
+from codefleet.ports import Abilities
 from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.custody import Exit
 

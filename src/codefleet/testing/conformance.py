@@ -19,20 +19,9 @@ from typing import Any, ClassVar, cast, get_args
 
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId, Usage
+from codefleet.domain.signals import Broke, Finished, Limited, Signal, Started, Used, Wants
 from codefleet.domain.words import Reason
-from codefleet.ports import (
-    Assignment,
-    Broke,
-    Coder,
-    Finished,
-    Limited,
-    Signal,
-    Start,
-    Started,
-    Talker,
-    Used,
-    Wants,
-)
+from codefleet.ports import Assignment, Coder, Start, Talker
 
 PROMPT = "Say hello -- and --this is no flag"
 HOSTILE = ("--help", "-x", "--model=other", "; rm x", "$(x)", "a b", "ü\n--x")

@@ -12,12 +12,13 @@ from codefleet.domain.errors import NotFound, Refused
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, Run, RunnerId
 from codefleet.domain.scheduling import Want
+from codefleet.domain.signals import Asks
 from codefleet.domain.views import InboxItem
 from codefleet.domain.words import Outcome, State
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet
-from codefleet.ports import Asks, TaskQuery, Write
+from codefleet.ports import TaskQuery, Write
 from codefleet.runner.agents import notes
 from codefleet.runner.places import Places
 from codefleet.runner.repos.repository import register

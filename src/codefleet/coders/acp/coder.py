@@ -21,7 +21,8 @@ from pathlib import Path
 from codefleet.coders import jsonl
 from codefleet.coders.options import Options, flag
 from codefleet.domain.errors import BadConfig
-from codefleet.ports import Abilities, Assignment, Signal, Start, Wants
+from codefleet.domain.signals import Signal, Wants
+from codefleet.ports import Abilities, Assignment, Start
 
 PROGRAM = Path(__file__).with_name("bridge.py")
 PROMPT = "prompt"

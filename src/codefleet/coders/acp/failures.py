@@ -10,8 +10,8 @@ from typing import Any
 
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, parsed, text
+from codefleet.domain.signals import Broke, Limited
 from codefleet.domain.words import Reason
-from codefleet.ports import Broke, Limited
 
 Line = dict[str, Any]
 

@@ -14,10 +14,11 @@ from codefleet.domain.accounts import coder_of, sentence
 from codefleet.domain.errors import BadConfig, StoreTrouble
 from codefleet.domain.model import Rest
 from codefleet.domain.noun import Noun
+from codefleet.domain.signals import Signal
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option, say
 from codefleet.doors.cli.text import brief, clean, table
-from codefleet.ports import Coder, Signal
+from codefleet.ports import Coder
 from codefleet.runner.agents import recording
 from codefleet.runner.agents.recording import Recording
 from codefleet.runner.custody import Exit

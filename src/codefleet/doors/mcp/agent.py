@@ -7,9 +7,9 @@ from mcp.server.mcpserver import Context
 from codefleet.coders import registry
 from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Run
+from codefleet.domain.signals import Asks
 from codefleet.doors.mcp import briefly, views
 from codefleet.doors.mcp.house import Toolset, View
-from codefleet.ports import Asks
 from codefleet.runner.agents import jotting
 
 NOT_YET = "Nobody has answered yet. End your turn; the answer comes with your next run."

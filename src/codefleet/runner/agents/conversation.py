@@ -14,7 +14,8 @@ from codefleet.domain.events import event
 from codefleet.domain.model import Event, Question
 from codefleet.domain.policy import Decision, Ruling, decide
 from codefleet.domain.secrets import redact
-from codefleet.ports import Asks, Broke, Coder, Finished, Limited, Signal, Talker, Wants
+from codefleet.domain.signals import Asks, Broke, Finished, Limited, Signal, Wants
+from codefleet.ports import Coder, Talker
 from codefleet.runner.agents import location
 from codefleet.runner.agents.hearing import Heard
 from codefleet.runner.agents.permission import permissions_of, question

@@ -10,10 +10,9 @@ import msgspec
 from codefleet.domain.errors import Workspace
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run, Usage
-from codefleet.ports import (
+from codefleet.domain.signals import (
     Asks,
     Broke,
-    Coder,
     Filled,
     Finished,
     Limited,
@@ -25,6 +24,7 @@ from codefleet.ports import (
     Used,
     Wants,
 )
+from codefleet.ports import Coder
 
 LONGEST_TEXT = 4000
 

@@ -12,7 +12,8 @@ from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience
 from codefleet.domain.model import Event, Task
-from codefleet.ports import Abilities, Coder, Filled, Signal, Wants
+from codefleet.domain.signals import Filled, Signal, Wants
+from codefleet.ports import Abilities, Coder
 from codefleet.runner.agents.conversation import Conversation
 from codefleet.runner.agents.hearing import LONGEST_TEXT, Heard, sound, told
 from codefleet.runner.agents.heartbeat import Heartbeat

@@ -8,8 +8,8 @@ from pathlib import Path
 from codefleet.domain import dialogue, result
 from codefleet.domain.errors import Stale, Workspace
 from codefleet.domain.model import Question, Result, Run
+from codefleet.domain.signals import Asks
 from codefleet.domain.words import Claimed
-from codefleet.ports import Asks
 from codefleet.runner import channel
 from codefleet.runner.agents import notes
 from codefleet.runner.agents.redaction import redact_file

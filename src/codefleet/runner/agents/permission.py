@@ -8,8 +8,9 @@ from typing import cast
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Question, TaskId
 from codefleet.domain.policy import ANSWERS, NOBODY_ANSWERED, Rule, Ruling
+from codefleet.domain.signals import Asks
 from codefleet.fleet import Fleet
-from codefleet.ports import Asks, Coder
+from codefleet.ports import Coder
 from codefleet.runner.desk import Desk
 
 

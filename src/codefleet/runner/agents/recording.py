@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from codefleet.ports import Coder, Signal
+from codefleet.domain.signals import Signal
+from codefleet.ports import Coder
 from codefleet.runner import verdict
 from codefleet.runner.agents.hearing import Heard, hear_the_end, sound
 from codefleet.runner.custody import Exit, split_lines

@@ -12,7 +12,8 @@ from codefleet.domain.checking import checked
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run, Usage
 from codefleet.domain.prices import Bill, Price, Prices, Source
-from codefleet.ports import Abilities, Signal, Used
+from codefleet.domain.signals import Signal, Used
+from codefleet.ports import Abilities
 from codefleet.runner.agents.hearing import Heard
 
 FILE = Path(__file__).parents[2] / "prices.toml"
