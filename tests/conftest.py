@@ -1,7 +1,21 @@
-"""What all tests share: the folder in which the processes of one run find its PostgreSQL server."""
+"""What all tests share: one PostgreSQL server for a whole run, and a git that a test can plan."""
+
+import os
+from pathlib import Path
+
+import pytest
 
 from tests import postgres
+from tests.trap import Trap
 
 
 def pytest_configure() -> None:
     postgres.share()
+
+
+@pytest.fixture
+def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
+    """A git that comes before the real one, and does what the test plans for it."""
+    trap = Trap(tmp_path / "trap")
+    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
+    return trap

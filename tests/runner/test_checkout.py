@@ -10,7 +10,7 @@ import pytest
 from codefleet.domain.errors import Workspace
 from codefleet.runner.repos.checkout import forward, recover, where
 from tests.gitrepo import ALONE, SampleRepo, make_repo
-from tests.runner.trap import Trap
+from tests.trap import Trap
 
 LINK = "-> "
 FILES = {
@@ -96,13 +96,6 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def desk(tmp_path: Path) -> Desk:
     new = {"a.txt": "a, new\n", "b.txt": "b\n", "dir/c.txt": "c, new\n", "run.sh": "run\n"}
     return Desk(tmp_path, FILES, {**new, "more/d.txt": "d\n"})
-
-
-@pytest.fixture
-def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
-    trap = Trap(tmp_path / "trap")
-    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
-    return trap
 
 
 async def test_a_clean_checkout_moves_with_its_files_and_its_index(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
 from codefleet.runner.repos.trunk import Conflicts, Landed, Red, Result, Rewritten, Waits, land
 from tests.gitrepo import ALONE, make_repo
-from tests.runner.trap import Trap
+from tests.trap import Trap
 
 RED = Check(command="make test", exit_code=1, seconds=0.1)
 
@@ -98,13 +98,6 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
-
-
-@pytest.fixture
-def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
-    trap = Trap(tmp_path / "trap")
-    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
-    return trap
 
 
 async def test_a_branch_lands_as_one_merge_commit_with_its_message(site: Site) -> None:

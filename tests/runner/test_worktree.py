@@ -18,7 +18,7 @@ from codefleet.runner.repos import slot
 from codefleet.runner.repos.salvage import git_dir
 from codefleet.runner.worktree import Pool, branch_name
 from tests.gitrepo import SampleRepo, make_repo
-from tests.runner.trap import Trap
+from tests.trap import Trap
 
 
 @pytest.fixture
@@ -271,12 +271,10 @@ async def test_a_lock_on_the_head_of_a_worktree_does_not_stop_the_next_run_there
 
 
 async def test_a_worktree_let_go_after_a_killed_git_is_not_given_to_two(
-    pool: Pool, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pool: Pool, repo: SampleRepo, trap: Trap
 ) -> None:
     first = await pool.take("fleet/old", "main", in_use=nobody)
     await pool.release(first)
-    trap = Trap(tmp_path / "trap")
-    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
     trap.plan('case "$*" in *symbolic-ref*) once && { own "$@"; kill -9 $$; };; esac')
 
     async def seen_before() -> Collection[Path]:

@@ -1,17 +1,13 @@
 """A disk without room: tasks wait for it, and none of them fails because of it."""
 
-import os
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-
-import pytest
 
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
-from tests.runner.trap import Trap
 from tests.stories.conftest import Crew
+from tests.trap import Trap
 
 Add = Callable[..., Awaitable[Task]]
 FULL = 'case "$*" in *"worktree add"*) echo "fatal: No space left on device" >&2; exit 128;; esac'
@@ -22,11 +18,8 @@ async def test_a_worktree_that_does_not_fit_on_the_disk_uses_up_no_attempt(
     repo: SampleRepo,
     crew: Crew,
     add: Add,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    trap: Trap,
 ) -> None:
-    trap = Trap(tmp_path / "trap")
-    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
     trap.plan(FULL)
     task = await add("Work", "write new.txt new", max_attempts=1)
 

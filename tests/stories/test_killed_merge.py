@@ -1,8 +1,6 @@
 """A git that dies in the middle of a merge: the next run makes it anew, or goes on from it."""
 
-import os
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +8,8 @@ from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
-from tests.runner.trap import Trap
 from tests.stories.conftest import Crew
+from tests.trap import Trap
 
 pytestmark = pytest.mark.slow
 
@@ -30,15 +28,12 @@ async def test_a_merge_that_was_killed_keeps_no_later_run_from_starting(
     repo: SampleRepo,
     crew: Crew,
     add: Add,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    trap: Trap,
     left: str,
 ) -> None:
     first = await add("Paint", "write a.txt blue")
     await crew.work(agents=1, landing="branch")
     then = await add("Paint again", "append a.txt green", needs=[first.id])
-    trap = Trap(tmp_path / "trap")
-    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
     trap.plan(f'case "$*" in *"merge --no-edit"*) once && {{ {left}; kill -9 $$; }} ;; esac')
     await crew.work(agents=1, landing="branch")
     assert trap.sprung

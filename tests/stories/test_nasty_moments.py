@@ -1,7 +1,6 @@
 """What people do at the worst moment: the fleet does what they said, or says why it cannot."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,8 +15,8 @@ from codefleet.runner.loop import Loop
 from codefleet.store.sqlite import commits
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo
-from tests.runner.trap import Trap
 from tests.stories.conftest import BOUND_S, Crew
+from tests.trap import Trap
 
 pytestmark = pytest.mark.slow
 
@@ -361,10 +360,8 @@ async def test_an_agent_that_prints_without_end_fills_neither_the_log_nor_the_ti
 
 
 async def test_a_branch_that_git_would_not_delete_is_cleared_up_before_the_runner_leaves(
-    repo: SampleRepo, crew: Crew, add: Add, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repo: SampleRepo, crew: Crew, add: Add, trap: Trap
 ) -> None:
-    trap = Trap(tmp_path / "trap")
-    monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
     for number in (1, 2, 3):
         (trap.home / f"kill-{number}").mkdir()
     trap.plan(
