@@ -106,7 +106,7 @@ async def test_a_folder_gets_one_agent_however_often_it_is_started(yard: Yard) -
 
 
 async def test_no_zombie_of_a_keeper_stays(yard: Yard) -> None:
-    kept = await asyncio.gather(*(yard.shell("true") for _ in range(3)))
+    kept = await asyncio.gather(*(yard.shell("true", run=f"t.{n}") for n in range(3)))
     await asyncio.gather(*map(ended, kept))
     keepers = {each.keeper.pid for each in kept}
     async with asyncio.timeout(BOUND_S):
