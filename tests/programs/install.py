@@ -2,20 +2,27 @@
 
 They come from the npm registry, above a gigabyte in all, into $XDG_CACHE_HOME/codefleet/programs
 (~/.cache where that is not set), a folder per version. Remove the folder and it is made again.
-`python -m tests.programs.install` does it ahead of the tests.
+`python -m tests.programs.install` does it ahead of the tests. `locks/` has the hashes of all files;
+after a change of a version, `python -m tests.programs.install --lock` writes it anew.
 """
 
 import fcntl
+import json
 import os
 import platform
 import shutil
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+LOCKS = Path(__file__).with_name("locks")
+LOCK = "package-lock.json"
 INSTALL_WITHIN_S = 600
+QUIETLY = ("--no-audit", "--no-fund", "--loglevel=error")
 MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
@@ -104,9 +111,59 @@ def alone(lock: Path) -> Iterator[None]:
 def _install(pin: Pin, folder: Path) -> None:
     """Into a draft first, so that an installation is seen whole or not at all."""
     with drafted(folder) as draft:
-        argv = ["npm", "install", f"--prefix={draft}", "--no-audit", "--no-fund"]
-        argv += ["--loglevel=error", *([] if pin.is_set_up else ["--ignore-scripts"])]
-        call(*argv, f"{pin.package}@{pin.version}", at=draft)
+        _ask_for(pin, draft)
+        if not _lock_of(pin).exists():
+            raise NotInstallable(f"{pin.package}@{pin.version} has no lock; write one with --lock")
+        shutil.copy(_lock_of(pin), draft / LOCK)
+        # Not `npm ci`: it also insists on optional packages for machines of another kind.
+        call("npm", "install", *QUIETLY, *([] if pin.is_set_up else ["--ignore-scripts"]), at=draft)
+        _compare(draft / "node_modules" / f".{LOCK}", _lock_of(pin))
+
+
+def _compare(installed: Path, locked: Path) -> None:
+    """Refuse what the lock does not know, but for optional packages of other kinds of machines."""
+    known = _packages(locked)
+    for name, about in _packages(installed).items():
+        is_known = known.get(name, {}).get("integrity") == about.get("integrity")
+        if not (is_known or about.get("optional")):
+            raise NotInstallable(f"{locked.name} does not lock {name}")
+
+
+def _packages(lock: Path) -> dict[str, dict[str, object]]:
+    packages: dict[str, dict[str, object]] = json.loads(lock.read_text())["packages"]
+    packages.pop("", None)
+    return packages
+
+
+def _ask_for(pin: Pin, folder: Path) -> None:
+    wanted = {"private": True, "dependencies": {pin.package: pin.version}}
+    (folder / "package.json").write_text(json.dumps(wanted))
+
+
+def _lock_of(pin: Pin) -> Path:
+    name = pin.package.removeprefix("@").replace("/", "-")
+    return LOCKS / f"{name}-{pin.version}.json"
+
+
+def lock(pin: Pin, draft: Path) -> None:
+    """Write down the hashes of all that belongs to a package, but not where it came from."""
+    _ask_for(pin, draft)
+    argv = ["npm", "install", "--package-lock-only", "--ignore-scripts", *QUIETLY]
+    call(*argv, "--omit-lockfile-registry-resolved=true", at=draft)
+    found = json.loads((draft / LOCK).read_text())
+    for each in found["packages"].values():
+        for word in ("funding", "resolved"):
+            each.pop(word, None)
+    found.pop("name", None)
+    _lock_of(pin).write_text(json.dumps(found, indent=1) + "\n")
+
+
+def lock_all() -> None:
+    """Lock every package anew, for this kind of machine."""
+    LOCKS.mkdir(exist_ok=True)
+    for pin in {**PINS, **CLIENTS, **SERVERS}.values():
+        with tempfile.TemporaryDirectory() as draft:
+            lock(_for_this_machine(pin), Path(draft))
 
 
 @contextmanager
@@ -139,5 +196,8 @@ def call(*argv: str, at: Path) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--lock"]:
+        lock_all()
+        sys.exit()
     for name in (*PINS, *CLIENTS, *SERVERS):
         program(name)

@@ -1,5 +1,6 @@
 """Installing the real programs: once, whole, and with a clear word where it cannot be done."""
 
+import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,12 @@ from tests.programs.conftest import installed
 NPM = """#!/bin/sh
 echo "$@" >> "$(dirname "$0")/calls"
 mkdir -p node_modules/.bin && touch node_modules/.bin/gemini
+echo '{"packages": {}}' > node_modules/.package-lock.json
+"""
+FOREIGN_NPM = """#!/bin/sh
+mkdir -p node_modules/.bin && touch node_modules/.bin/gemini
+echo '{"packages": {"node_modules/evil": {"integrity": "sha512-0"}}}' \
+  > node_modules/.package-lock.json
 """
 BROKEN_NPM = """#!/bin/sh
 mkdir -p node_modules/.bin && touch node_modules/.bin/gemini
@@ -44,7 +51,15 @@ def test_many_who_need_a_program_install_it_once(machine: Path, tmp_path: Path) 
     assert len(found) == 1
     assert found.pop().is_relative_to(tmp_path / "cache" / "codefleet" / "programs")
     [call] = (machine / "calls").read_text().splitlines()
-    assert call.endswith("@google/gemini-cli@0.61.0")
+    assert call.startswith("install ")
+
+
+@pytest.mark.parametrize("pin", [*install.PINS.values(), *install.CLIENTS.values()])
+def test_what_is_installed_is_known_by_its_hashes_and_not_by_an_address(pin: install.Pin) -> None:
+    locked = json.loads(install._lock_of(pin).read_text())["packages"]
+    assert locked.pop("")["dependencies"] == {pin.package: pin.version}
+    assert locked
+    assert all("integrity" in each and "resolved" not in each for each in locked.values())
 
 
 def test_an_installation_that_failed_is_not_taken_for_a_program(machine: Path) -> None:
@@ -53,6 +68,12 @@ def test_an_installation_that_failed_is_not_taken_for_a_program(machine: Path) -
         install.program("gemini")
     put_npm(machine, NPM)
     assert install.program("gemini").exists()
+
+
+def test_a_package_that_the_lock_does_not_know_is_refused(machine: Path) -> None:
+    put_npm(machine, FOREIGN_NPM)
+    with pytest.raises(install.NotInstallable, match="does not lock node_modules/evil"):
+        install.program("gemini")
 
 
 def test_a_package_without_its_program_is_noticed(machine: Path) -> None:
