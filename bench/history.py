@@ -170,21 +170,21 @@ def _task(state: str, word: str = _WORD) -> Task:
     )
     if state in ("ready", "blocked"):
         return task
-    running = claim(task, _SEAT, _THEN, timedelta(minutes=1), None).task
+    running = claim(task, _SEAT, _THEN, _THEN + timedelta(minutes=1), None).task
     verbs = {"completed": Verb.COMPLETE, "failed": Verb.FAIL, "cancelled": Verb.CANCEL}
     return move(running, verbs[state]) if state in verbs else running
 
 
 def _run_of(task: Task) -> Noun:
     pending = task.evolve(state=State.PENDING, runs=0, fence=0)
-    begun = claim(pending, _SEAT, _THEN, timedelta(minutes=1), None).run
+    begun = claim(pending, _SEAT, _THEN, _THEN + timedelta(minutes=1), None).run
     return end(begun, Outcome.SUBMITTED, _THEN)
 
 
 def _story() -> list[Event]:
     """What is told of one task, from the beginning to the end."""
     task = _task("completed")
-    run = claim(_task("ready"), _SEAT, _THEN, timedelta(minutes=1), None).run
+    run = claim(_task("ready"), _SEAT, _THEN, _THEN + timedelta(minutes=1), None).run
     usage = Usage(input_tokens=9000, output_tokens=800, cost_usd=0.05).plain()
     bill = {**usage, "coder": "claude", "model": "large", "repo": "shop", "source": "told"}
     words = "I moved the functions that send mail into a module of their own."

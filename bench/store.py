@@ -323,7 +323,7 @@ def a_task(number: int, needs: Sequence[str] = ()) -> Task:
 
 
 BODY = a_task(0).json()
-RUN_BODY = claim(a_task(0), SEATS[0], NOW, LEASE, None).run.json()
+RUN_BODY = claim(a_task(0), SEATS[0], NOW, NOW + LEASE, None).run.json()
 
 
 def an_event(kind: str, task: Task) -> Event:

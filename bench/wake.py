@@ -62,7 +62,7 @@ async def _round(fleet: Fleet, waiting: Callable[[Fleet, Task], Awaitable[Task]]
 
 
 async def _claim(fleet: Fleet, task: Task) -> Run:
-    (claim,) = await fleet.claim([US], Want(task=task.id))
+    (claim,) = await fleet.claim([US], Want(tasks=(task.id,)))
     return claim.run
 
 

@@ -23,13 +23,17 @@ ABOUT_COMMANDS = """\
 `fleet` and `codefleet` are the same program. Data goes to stdout, words go to stderr. A task is
 named by its id or by the beginning of its id."""
 ABOUT_SETTINGS = """\
-From strongest to weakest: a flag, a `FLEET_*` variable (`FLEET_AGENTS=5`), the repo's own
-`fleet.toml`, the table `[repos.NAME]` in the home's `fleet.toml`, the rest of that file, the
-default. `fleet config show` tells which one holds. A running fleet takes over a changed file by
-itself, and keeps the last good settings when the new ones are bad."""
+From strongest to weakest: a flag, a `FLEET_*` variable (`FLEET_AGENTS=5`), the table
+`[repos.NAME]` in the home's `fleet.toml`, the rest of that file, the default. The repo's own
+`fleet.toml`, as its trunk has it, can only be
+[stricter](../how-to/permissions.md#what-a-repo-may-decide). `fleet config show` tells which one
+holds. A running fleet picks up a changed file by itself, and keeps the last good settings when the
+new ones are bad; where a repo's own file is bad, nothing starts until it is fixed. Commands that
+only read (`status`, `list`, `show`, `log`, ...) use the last good settings too, with a warning; the
+others refuse until the file is fixed."""
 ABOUT_PLACES = """\
 *fleet*: only in the home's file, a variable or a flag. *owner*: also in `[repos.NAME]` of the
-home's file. *any*: also in the repo's own file."""
+home's file. *any*: also in the repo's own file, where it can tighten."""
 ABOUT_TOOLS = """\
 `fleet mcp` serves the toolsets that `--toolsets` names. A refusal is `{code, problem, hint}`, the
 same as at every other door. Resources are `fleet://runs/RUN/log`, `diff` and `evidence`; prompts
@@ -77,6 +81,7 @@ or there is a mistake in codefleet |"
     for error in (errors.Invalid, errors.NotFound, errors.Refused, errors.StoreTrouble):
         yield f"| {error.exit_code} | {_sentence(error)} |"
     yield f"| {errors.Workspace.exit_code} | {_sentence(errors.Workspace)} |"
+    yield f"| {errors.NEEDS_HUMAN} | what is left needs you: a question, a review, a landing |"
     yield "| 130 | stopped by Ctrl-C; a runner has kept the work of its agents |"
     yield "| 141 | nobody reads the output any more |"
     yield "| 143 | a runner was stopped by SIGTERM, as gently as by Ctrl-C |"

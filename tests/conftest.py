@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests import postgres
+from tests.path import without_agents
 from tests.trap import Trap
 
 
 def pytest_configure() -> None:
     postgres.share()
+    os.environ["PATH"] = without_agents(os.environ["PATH"])
 
 
 @pytest.fixture

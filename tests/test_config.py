@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codefleet.config import KEYS, Config, fleet_home, load
+from codefleet.config import KEYS, Config, RepoFile, fleet_home, load
 from codefleet.config.file import sample, set_value
 from codefleet.config.live import Live
 from codefleet.config.older import OLD_NAMES
@@ -37,11 +37,17 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
+def own(repo: Path) -> RepoFile:
+    """The file of a repo as it would be on its trunk."""
+    file = repo / "fleet.toml"
+    return RepoFile(str(file), text=file.read_text(encoding="utf-8"))
+
+
 def refused(
     home: Path, repo: Path | None = None, env: Mapping[str, str] | None = None
 ) -> BadConfig:
     with pytest.raises(BadConfig) as caught:
-        load(home, repo=repo, env=env or {})
+        load(home, repo=own(repo) if repo else None, env=env or {})
     return caught.value
 
 
@@ -54,12 +60,14 @@ def test_without_any_file_every_value_is_the_default(home: Path) -> None:
 def test_a_stronger_place_wins_and_the_config_knows_which(home: Path, repo: Path) -> None:
     main = written(
         home,
-        'coder = "a"\nmodel = "a"\ntrunk = "a"\nsetup = "a"\nattempts = 9\n'
-        '[repos.shop]\nmodel = "b"\ntrunk = "b"\nsetup = "b"\nattempts = 8\n',
+        'coder = "a"\nmodel = "a"\nsetup = "a"\nattempts = 9\n'
+        '[repos.shop]\nmodel = "b"\nsetup = "b"\nattempts = 8\n',
     )
-    own = written(repo, 'trunk = "c"\nsetup = "c"\nattempts = 7\n')
+    file = written(repo, 'trunk = "c"\nsetup = "c"\nattempts = 7\n')
     env = {"FLEET_SETUP": "d", "FLEET_ATTEMPTS": "6"}
-    config = load(home, repo=repo, repo_name="shop", env=env, flags={"attempts": 5, "coder": None})
+    config = load(
+        home, repo=own(repo), repo_name="shop", env=env, flags={"attempts": 5, "coder": None}
+    )
     told = {
         key: (getattr(config, key), config.source(key))
         for key in ("coder", "model", "trunk", "setup", "attempts", "agents")
@@ -67,7 +75,7 @@ def test_a_stronger_place_wins_and_the_config_knows_which(home: Path, repo: Path
     assert told == {
         "coder": ("a", f"home: {main}"),
         "model": ("b", f"home: {main} [repos.shop]"),
-        "trunk": ("c", f"repo: {own}"),
+        "trunk": ("c", f"repo: {file}"),
         "setup": ("d", "FLEET_SETUP"),
         "attempts": (5, "flag"),
         "agents": (3, "default"),
@@ -99,7 +107,7 @@ def test_rules_of_the_policy_are_those_of_all_places(home: Path, repo: Path) -> 
     )
     written(repo, '[[policy]]\nmatch = "git push*"\nthen = "deny"\n')
     env = {"FLEET_POLICY": '[{tool = "Write", then = "ask"}]'}
-    config = load(home, repo=repo, repo_name="shop", env=env)
+    config = load(home, repo=own(repo), repo_name="shop", env=env)
     assert [rule.text for rule in config.policy] == [
         "allow Bash git *",
         "allow Read *",
@@ -138,7 +146,7 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_nearest_known_one(home:
     file = written(home, "# hello\n\nagnets = 4\n")
     error = refused(home)
     assert error.problem == f"{file}, line 3: there is no setting 'agnets'"
-    assert error.hint == "did you mean agents?"
+    assert error.hint.startswith("did you mean agents? ")
 
 
 def test_a_bad_value_is_refused_with_its_file_line_and_meaning(home: Path) -> None:
@@ -230,7 +238,7 @@ def test_a_repo_cannot_give_itself_leave(home: Path, repo: Path, text: str) -> N
 def test_a_repo_may_choose_among_the_coders_by_name(home: Path, repo: Path) -> None:
     rule = '[[route]]\nname = "all"\ncoder = "codex"\n'
     written(repo, f'coder = "claude"\nmodel = "small"\nfallback = "gemini"\n{rule}')
-    config = load(home, repo=repo, env={})
+    config = load(home, repo=own(repo), env={})
     assert (config.coder, config.model, config.fallback) == ("claude", "small", "gemini")
     assert config.route[0].coder == "codex"
 
@@ -287,6 +295,10 @@ def test_setting_a_value_makes_the_file_and_an_empty_text_takes_it_out(home: Pat
         ("day_budget_tokens", "1.5"),
         ("repos.shop.day_budget_usd", "5"),
         ("prices.", "{ input = 1, output = 2 }"),
+        ("prices.-", "{ input = 1, output = 2 }"),
+        ("windows.-", "200000"),
+        ("windows.gpt-9.1", "0"),
+        ("windows.gpt-9.1", "large"),
         ("prices.gpt-9.1", "{ input = 1 }"),
         ("prices.gpt-9.1", "{ input = -1, output = 2 }"),
         ("prices.gpt-9.1", "cheap"),
@@ -410,3 +422,52 @@ def test_an_older_variable_sets_what_it_stands_for_and_ours_is_stronger(
     if len(path) == 1:
         ours = f"FLEET_{path[0].upper()}"
         assert str(getattr(load(tmp_path, env={name: "7", ours: "8"}), path[0]))[0] == "8"
+
+
+@pytest.mark.parametrize(
+    ("owners", "repos", "holds"),
+    [
+        ('landing = "review"', 'landing = "queue"', {"landing": "review"}),
+        ('landing = "queue"', 'landing = "review"', {"landing": "review"}),
+        ('landing = "review"', 'landing = "branch"', {"landing": "branch"}),
+        ('checks = ["make"]', "checks = []", {"checks": ("make",)}),
+        ('checks = ["make"]', 'checks = ["lint", "make"]', {"checks": ("make", "lint")}),
+        ("", "attempts = 99", {"attempts": 3}),
+        ("attempts = 99", "attempts = 9", {"attempts": 9}),
+        ("", "timeout_s = 1e9", {"timeout_s": 3600.0}),
+        ("", "check_timeout_s = 60", {"check_timeout_s": 60.0}),
+        ("rest_s = 5", "rest_s = 0", {"rest_s": 5.0}),
+        ('coder = "claude"', 'coder = "scripted"', {"coder": "claude"}),
+        ("", 'coder = "codex"', {"coder": "codex"}),
+        ('setup = "mine"', 'setup = "theirs"', {"setup": "mine"}),
+        ('trunk = "main"', 'trunk = "other"', {"trunk": "main"}),
+    ],
+)
+def test_a_repos_own_file_can_tighten_and_never_loosen(
+    home: Path, repo: Path, owners: str, repos: str, holds: dict[str, Any]
+) -> None:
+    written(home, owners + "\n")
+    written(repo, repos + "\n")
+    config = load(home, repo=own(repo), env={})
+    assert {key: getattr(config, key) for key in holds} == holds
+
+
+def test_a_looser_value_is_told_with_the_one_that_holds(home: Path, repo: Path) -> None:
+    main = written(home, 'landing = "review"\n')
+    written(repo, 'landing = "queue"\n')
+    source = load(home, repo=own(repo), env={}).source("landing")
+    assert source.startswith(f"home: {main}; the repo's own file says")
+    assert '"queue"' in source
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = " + "[" * 5000 + "]" * 5000, ".".join(["a"] * 5000) + " = 1", "[a" + ".a" * 99 + "]"],
+)
+def test_settings_that_are_nested_without_end_are_refused(
+    home: Path, repo: Path, text: str
+) -> None:
+    written(repo, text)
+    assert "nested too deeply" in refused(home, repo).problem
+    written(home, text)
+    assert "nested too deeply" in refused(home).problem

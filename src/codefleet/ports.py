@@ -34,6 +34,13 @@ class Clock(Protocol):
     def now(self) -> datetime: ...
 
 
+class Uptime(NamedTuple):
+    """How long this boot of the machine has been awake: no one can set it like a clock."""
+
+    boot: str
+    seconds: float
+
+
 class Write(NamedTuple):
     """One atomic step: all of it or nothing.
 
@@ -60,10 +67,12 @@ class Write(NamedTuple):
 class TaskQuery(NamedTuple):
     """Which tasks to read. Empty means "any"; the order is urgency: priority, then age.
 
-    `text` are words that a task must have, all of them: see `codefleet.domain.search`.
+    `parents` are the tasks whose agents created them. `text` are words that a task must have, all
+    of them: see `codefleet.domain.search`.
     """
 
     ids: Sequence[TaskId] | None = None
+    parents: Sequence[TaskId] | None = None
     states: Sequence[State] = ()
     repo: str | None = None
     label: str | None = None
@@ -89,7 +98,13 @@ class Store(Protocol):
         """
 
     async def now(self) -> datetime:
-        """The time by which leases are judged."""
+        """The time of day, by which events are dated and waits until a moment are judged."""
+
+    async def steady(self) -> datetime:
+        """The time by which leases and heartbeats are judged. It never jumps on one machine.
+
+        It may differ from the time of day, so only spans of it mean something.
+        """
 
     async def tasks(self, query: TaskQuery) -> Sequence[Task]: ...
 
@@ -126,7 +141,11 @@ class Store(Protocol):
         """When time alone will let something be claimed: the next rest or lease to end."""
 
     async def questions(
-        self, *, ids: Sequence[QuestionId] | None = None, open_only: bool = False
+        self,
+        *,
+        ids: Sequence[QuestionId] | None = None,
+        tasks: Sequence[TaskId] | None = None,
+        open_only: bool = False,
     ) -> Sequence[Question]: ...
 
     async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]: ...
@@ -221,27 +240,30 @@ class Start(NamedTuple):
 
 
 class Abilities(NamedTuple):
-    """What a coder can do.
-
-    One that `says_when_done` ends every good run with Finished: without it the run was cut off,
-    whatever the exit code says. One that `resume`s goes on with a session that ended its turn, and
-    one that `resume_after_crash`es also with one that was killed. One that `remembers` is told only
-    what is new then; another one may begin anew, and is told everything. What one uses that never
-    `reports_tokens` is guessed. One that `talks` is a Talker: it takes words while it runs and asks
-    for leave to use tools. One that is `verified` is run with its real program by the tests.
-    `memory_mb` is a guess, until runs have shown what it needs.
-    """
+    """What a coder can do."""
 
     resume: bool = False
+    """It can go on with a session that ended its turn."""
     resume_after_crash: bool = False
+    """It can also go on with a session that was killed."""
     remembers: bool = True
+    """A resumed session needs only what is new; another may begin anew, and is told everything."""
     reports_cost: bool = False
     reports_tokens: bool = False
+    """What one uses that never reports tokens is guessed."""
     says_when_done: bool = False
-    context_tokens: int = 0
+    """It ends every good run with Finished: without it the run was cut off, whatever the exit code
+    says."""
+    reports_context: bool = False
+    """It tells, while it works, how full its context is."""
     memory_mb: int = 300
+    """A guess, until runs have shown what it needs."""
     talks: bool = False
-    verified: bool = True
+    """It is a Talker: it takes words while it runs and asks for permission to use tools."""
+    verified: bool = False
+    """The tests run it with its real program."""
+    keys: tuple[str, ...] = ()
+    """The variables by which its program can be logged in."""
 
 
 class Answers(NamedTuple):
@@ -263,6 +285,7 @@ class Probe(NamedTuple):
     Its `help` lists every flag that the coder uses, except the `hidden` ones. `logged_in` reads
     what it says to `login` and what stands in `files` of its `folder`, which a variable names or is
     the usual one: True, False, or None when nobody can tell. `log_in` is what a human does then.
+    `install` is the command that installs it.
     """
 
     version: Sequence[str] = ("--version",)
@@ -273,6 +296,7 @@ class Probe(NamedTuple):
     files: Sequence[str] = ()
     logged_in: Callable[[Answers], bool | None] = _nobody_can_tell
     log_in: str = ""
+    install: str = ""
 
 
 class Coder(Protocol):

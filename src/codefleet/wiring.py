@@ -1,16 +1,19 @@
 """Address -> store, config -> fleet. The only module that names concrete stores."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codefleet.config import Config, fleet_home, load
+from codefleet.callers import caller
+from codefleet.config import Config, fleet_home, last_good, load
 from codefleet.domain.errors import BadConfig
 from codefleet.fleet import Fleet
-from codefleet.ports import Clock, Store
+from codefleet.ports import Clock, Store, Uptime
 
 if TYPE_CHECKING:
     from codefleet.store.postgres.store import PostgresStore
@@ -25,26 +28,49 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+def system_uptime() -> Uptime:
+    """How long this machine has been awake since it was started."""
+    return Uptime(_boot(), time.monotonic())
+
+
+@cache
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
 @asynccontextmanager
 async def open_fleet(
     home: Path | None = None,
     *,
-    repo: Path | None = None,
     create: bool = False,
     flags: Mapping[str, object] | None = None,
     clock: Clock | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> AsyncIterator[Fleet]:
-    """The fleet of this home, ready for use: `async with open_fleet() as fleet: ...`"""
+    """The fleet of this home, ready for use: `async with open_fleet() as fleet: ...`
+
+    Who only reads gives a `warn`: it is told of a settings file that is broken, and the last good
+    settings hold. Everybody else is refused.
+    """
     home = home or fleet_home(os.environ)
-    config = load(home, repo=repo, env=os.environ, flags=flags)
-    store = await open_store(config, home, clock=clock or SystemClock(), create=create)
     try:
-        yield Fleet(store, config, home)
+        config = load(home, env=os.environ, flags=flags)
+        last_good.remember(home)
+    except BadConfig as wrong:
+        if warn is None:
+            raise
+        config = last_good.load_anyway(home, wrong, os.environ)
+        warn(f"{wrong.problem}; the last good settings are used ({wrong.hint})")
+    store = await open_store(config, home, clock=clock, create=create)
+    try:
+        yield Fleet(store, config, home, caller=await caller(store, home))
     finally:
         await store.close()
 
 
-async def open_store(config: Config, home: Path, *, clock: Clock, create: bool) -> Store:
+async def open_store(
+    config: Config, home: Path, *, clock: Clock | None = None, create: bool
+) -> Store:
     """The store at the configured address; empty means the database file in the home.
 
     PostgreSQL goes by its own clock, because the machines that share it may differ.
@@ -54,8 +80,13 @@ async def open_store(config: Config, home: Path, *, clock: Clock, create: bool) 
     if scheme == "sqlite" and rest.startswith("/"):
         from codefleet.store.sqlite.store import SqliteStore
 
-        path = Path(rest)
-        return SqliteStore.open(path, clock=clock, durability=config.durability, create=create)
+        return SqliteStore.open(
+            Path(rest),
+            clock=clock or SystemClock(),
+            uptime=None if clock else system_uptime,
+            durability=config.durability,
+            create=create,
+        )
     if scheme in ("postgresql", "postgres"):
         return await _postgres().open(
             address, durability=config.durability, create=create, direct=config.store_direct

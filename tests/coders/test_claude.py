@@ -262,15 +262,26 @@ def limit(**info: Any) -> list[Signal]:
 def test_only_a_rejected_request_is_a_limit() -> None:
     at = datetime(2026, 11, 15, 19, 28, 45, tzinfo=UTC)
     assert limit(status="rejected", rateLimitType="five_hour") == [
-        Limited("the five_hour limit is reached", at)
+        Limited("the five_hour limit is reached", at, quota=True)
     ]
     assert limit(status="rejected", isUsingOverage=True) == []
     assert limit(status="allowed_warning") == []
     assert limit(status="allowed") == []
 
 
+def retry(**fields: Any) -> list[Signal]:
+    return read(type="system", subtype="api_retry", max_retries=10, **fields)
+
+
 def test_a_retry_is_no_end() -> None:
-    assert read(type="system", subtype="api_retry", error_status=429, error="rate_limit") == []
+    assert retry(attempt=9, error_status=429, error="rate_limit") == []
+    assert retry(attempt=1, error_status=401) == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused_twice_is_wrong_and_the_program_is_to_be_stopped(status: int) -> None:
+    said = f"the provider refused the key ({status})"
+    assert retry(attempt=2, error_status=status) == [Broke(said, "auth", retrying=True)]
 
 
 def test_a_flag_that_its_version_does_not_know_needs_a_human() -> None:

@@ -34,7 +34,7 @@ def test_what_a_coder_cannot_do_is_refused_by_stage_and_line(
 ) -> None:
     with pytest.raises(Invalid) as refused:
         fitness.check(plan(**fields), {}, [7])
-    assert refused.value.problem == f"line 7: stage 0 (a): {says}"
+    assert refused.value.problem == f"line 7: stage 1 (a): {says}"
     assert refused.value.hint
 
 

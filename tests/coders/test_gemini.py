@@ -82,6 +82,14 @@ API_ERRORS = [
         "[API Error: The input token count (9) exceeds the maximum number of tokens]",
         Broke("The input token count (9) exceeds the maximum number of tokens", "context_full"),
     ),
+    (
+        "[API Error: models/gemini-nope is not found for API version v1beta, or is not]",
+        Broke("models/gemini-nope is not found for API version v1beta, or is not", "coder_missing"),
+    ),
+    (
+        "[API Error: Requested entity was not found.]",
+        Broke("Requested entity was not found.", "coder_missing"),
+    ),
     ("[API Error: odd]\nPlease wait and try again later. And so on", Limited("odd")),
     ("[API Error: the test wants 429]", Broke("the test wants 429")),
     ("[API Error: it says API key not valid]", Broke("it says API key not valid")),

@@ -16,6 +16,7 @@ from codefleet.runner.verdict import Delivered, Failed, Released
 from tests.false_alarms import WORDS, Words
 
 Event = dict[str, Any]
+PRINTED_AT = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
 def claude(words: str) -> list[Event]:
@@ -78,7 +79,9 @@ each_words = pytest.mark.parametrize("row", WORDS, ids=lambda row: row.id)
 
 def read(name: str, events: list[Event], code: int, stderr: str = "") -> recording.Recording:
     output = "".join(f"{json.dumps(event)}\n" for event in events)
-    return recording.read(registry.coder(name), output.encode(), Exit(code=code), stderr)
+    return recording.read(
+        registry.coder(name), output.encode(), Exit(code=code), stderr, printed_at=PRINTED_AT
+    )
 
 
 @each_words
@@ -92,7 +95,9 @@ def test_words_in_a_good_run_change_nothing(name: str, row: Words) -> None:
 @each_words
 @pytest.mark.parametrize("name", registry.names())
 def test_words_on_stderr_do_not_say_why_a_program_ended(name: str, row: Words) -> None:
-    found = recording.read(registry.coder(name), b"", Exit(code=1), f"{row.words}\n")
+    found = recording.read(
+        registry.coder(name), b"", Exit(code=1), f"{row.words}\n", printed_at=PRINTED_AT
+    )
     assert isinstance(found.verdict, Failed), row.taken_for
     assert found.verdict.reason not in TROUBLE, row.taken_for
 
@@ -100,7 +105,9 @@ def test_words_on_stderr_do_not_say_why_a_program_ended(name: str, row: Words) -
 @pytest.mark.parametrize("row", [row for row in WORDS if row.id != "a-limit"], ids=lambda r: r.id)
 def test_a_program_that_prints_plain_words_is_not_judged_by_them(row: Words) -> None:
     """Except by the fleet's own protocol, in which a line of plain text can state a limit."""
-    found = recording.read(registry.coder("command"), row.words.encode(), Exit(code=0))
+    found = recording.read(
+        registry.coder("command"), row.words.encode(), Exit(code=0), printed_at=PRINTED_AT
+    )
     assert isinstance(found.verdict, Delivered), row.taken_for
 
 

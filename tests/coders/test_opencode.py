@@ -42,7 +42,7 @@ def failed(name: str = "APIError", **data: Any) -> list[Signal]:
 def test_it_starts_without_anybody_to_ask() -> None:
     options: dict[str, object] = {"account": "/accounts/b"}
     start = coder.start(assignment(HOME, "Do it", model="p/m", resume="ses_1", options=options))
-    shape = ["opencode", "run", "--format=json", "--auto"]
+    shape = ["opencode", "run", "--format=json", "--print-logs", "--log-level=ERROR", "--auto"]
     assert start.argv == [*shape, "--model=p/m", "--session=ses_1"]
     assert start.env == {"OPENCODE_DISABLE_AUTOUPDATE": "1", "XDG_DATA_HOME": "/accounts/b"}
     assert start.stdin == "Do it"
@@ -114,6 +114,28 @@ def test_an_api_error_has_its_reason(data: dict[str, Any], signal: Signal) -> No
 )
 def test_other_errors_have_their_reasons(name: str, signals: list[Signal]) -> None:
     assert failed(name) == signals
+
+
+LOG = (
+    "timestamp=2026-11-17T05:10:38.145Z level=ERROR run=6d0aec5e message=failed ref=err_1b5a5492 "
+    'error="{error}" cause="{error}\\n    at <anonymous> (/root/chunk.js:439:94601)"\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "signal"),
+    [
+        (
+            "ProviderModelNotFoundError: Model not found: scripted/nope.",
+            Broke("Model not found: scripted/nope.", "coder_missing"),
+        ),
+        ("TypeError: undefined is no object", Broke("undefined is no object")),
+    ],
+)
+def test_a_failure_that_is_told_only_in_the_log_is_read_there(error: str, signal: Broke) -> None:
+    data = {"message": "Unexpected server error. Check server logs for details.", "ref": "err_1"}
+    assert failed("UnknownError", **data) == []
+    assert list(coder.explain(1, LOG.format(error=error))) == [signal]
 
 
 def test_an_error_before_the_first_step_names_the_session_too() -> None:

@@ -42,6 +42,11 @@ def test_the_word_of_a_program_is_understood(
     assert logged_in(name, Answers(code, said)) is expected
 
 
+def test_codex_is_logged_in_by_a_key_of_which_its_status_takes_no_notice() -> None:
+    answers = Answers(1, "Not logged in", env={"CODEX_API_KEY": "sk-any"})
+    assert logged_in("codex", answers) is True
+
+
 def test_codex_with_a_provider_of_its_own_needs_no_login() -> None:
     answers = Answers(1, "Not logged in", {"config.toml": OTHER_PROVIDER})
     assert logged_in("codex", answers) is None

@@ -21,6 +21,7 @@ from codefleet.runner.custody import Exit
 from codefleet.runner.verdict import Delivered, Failed, Released
 
 FOLDER = Path(__file__).parent / "transcripts"
+PRINTED_AT = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 RESETS = {
     "claude-oauth-429": datetime(2026, 11, 15, 19, 28, 45, tzinfo=UTC),
@@ -67,7 +68,8 @@ def _exit(name: str) -> Exit:
 @cache
 def _read(name: str) -> Recording:
     output = (FOLDER / f"{name}.jsonl").read_bytes()
-    return recording.read(_coder(name), output, _exit(name), _index()[name].get("stderr", ""))
+    stderr = _index()[name].get("stderr", "")
+    return recording.read(_coder(name), output, _exit(name), stderr, printed_at=PRINTED_AT)
 
 
 @pytest.mark.parametrize("expected", ROWS, ids=lambda row: row.name)

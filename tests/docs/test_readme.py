@@ -62,7 +62,7 @@ def test_the_versions_that_are_needed_are_those_that_the_code_asks_for() -> None
 
 
 def test_the_coders_that_are_in_are_named_and_no_others_are_promised() -> None:
-    said = README[README.index("These coders are in") : README.index("`fleet coders` tells")]
+    said = README[README.index("These coders are included") : README.index("`fleet coders` shows")]
     ours = PROJECT["entry-points"]["codefleet.coders"]
     assert set(re.findall(r"`(\w+)`", said)) == set(ours)
     proven, unproven = said.split("each proven with the real program")

@@ -50,13 +50,38 @@ def test_different_runs_wake_at_different_moments() -> None:
     assert len(moments) == 50
 
 
+FIVE, HOUR = timedelta(minutes=5), timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("known", "ago", "length"),
+    [
+        (None, timedelta(0), FIVE),
+        ({"guessed": True}, timedelta(minutes=1), 2 * FIVE),  # refused again, right after it
+        ({"guessed": True}, timedelta(minutes=6), FIVE),  # it worked for a while
+        ({"guessed": True}, -timedelta(minutes=1), FIVE),  # another run, in the same rest
+        ({"guessed": False}, timedelta(minutes=1), FIVE),  # the provider had named that time
+    ],
+)
+def test_a_rest_of_unknown_length_grows_while_the_refusals_go_on(
+    known: dict[str, bool] | None, ago: timedelta, length: timedelta
+) -> None:
+    last = a_rest(until=NOON + FIVE, **known) if known else None
+    assert accounts.guess(last, NOON + FIVE + ago, FIVE, HOUR) == length
+
+
+def test_a_rest_of_unknown_length_has_a_bound() -> None:
+    last = a_rest(until=NOON + 0.9 * HOUR, guessed=True)
+    assert accounts.guess(last, NOON + HOUR, FIVE, HOUR) == HOUR
+
+
 def test_a_reset_that_is_over_is_not_believed() -> None:
     assert accounts.wakes_at(NOON - timedelta(hours=1), NOON, "t1.1") >= NOON + timedelta(minutes=1)
 
 
 def test_a_reset_at_the_end_of_all_days_is_cut_short() -> None:
     never = datetime.max.replace(tzinfo=UTC)
-    assert NOON < accounts.wakes_at(never, NOON, "t1.1") < NOON + timedelta(days=400)
+    assert NOON < accounts.wakes_at(never, NOON, "t1.1") < NOON + timedelta(days=33)
 
 
 @pytest.mark.parametrize(

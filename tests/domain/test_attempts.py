@@ -26,7 +26,7 @@ def running(**fields: Any) -> Task:
 
 
 def test_a_claim_starts_the_next_run_under_a_lease_with_a_higher_fence() -> None:
-    claimed = claim(a_task(fence=4, runs=2), SEAT, NOON, LEASE, lost=None)
+    claimed = claim(a_task(fence=4, runs=2), SEAT, NOON, NOON + LEASE, lost=None)
     assert claimed.task.state is State.RUNNING
     assert (claimed.task.fence, claimed.run.fence) == (5, 5)
     assert (claimed.run.id, claimed.run.number, claimed.task.runs) == ("t1.3", 3, 3)
@@ -37,20 +37,20 @@ def test_a_claim_starts_the_next_run_under_a_lease_with_a_higher_fence() -> None
 
 def test_a_claim_uses_up_no_attempt_and_ends_the_rest() -> None:
     resting = a_task(attempts=1, not_before=NOON)
-    claimed = claim(resting, SEAT, NOON, LEASE, lost=None).task
+    claimed = claim(resting, SEAT, NOON, NOON + LEASE, lost=None).task
     assert (claimed.attempts, claimed.not_before) == (1, None)
 
 
 def test_a_task_chooses_its_coder_and_the_seat_gives_one_to_a_task_that_names_none() -> None:
-    named = claim(a_task(coder="claude", model="large"), SEAT, NOON, LEASE, lost=None).run
-    plain = claim(a_task(), SEAT, NOON, LEASE, lost=None).run
+    named = claim(a_task(coder="claude", model="large"), SEAT, NOON, NOON + LEASE, lost=None).run
+    plain = claim(a_task(), SEAT, NOON, NOON + LEASE, lost=None).run
     assert (named.coder, named.model) == ("claude", "large")
     assert (plain.coder, plain.model) == ("scripted", None)
 
 
 def test_claiming_after_a_lost_lease_ends_the_old_run_and_counts_as_an_attempt() -> None:
     task = running(attempts=1)
-    claimed = claim(task, SEAT, NOON, LEASE, lost=a_run(task))
+    claimed = claim(task, SEAT, NOON, NOON + LEASE, lost=a_run(task))
     assert claimed.lost is not None
     assert (claimed.lost.outcome, claimed.lost.reason) == (Outcome.FAILED, Reason.CRASHED)
     assert (claimed.lost.ended_at, claimed.lost.version) == (NOON, 1)
@@ -63,7 +63,7 @@ def test_claiming_after_a_lost_lease_ends_the_old_run_and_counts_as_an_attempt()
 
 def test_a_run_left_over_from_before_a_retry_is_ended_without_blaming_the_task() -> None:
     task = a_task(attempts=0, runs=1)
-    claimed = claim(task, SEAT, NOON, LEASE, lost=a_run(task))
+    claimed = claim(task, SEAT, NOON, NOON + LEASE, lost=a_run(task))
     assert claimed.lost is not None
     assert not claimed.lost.is_live
     assert claimed.task.attempts == 0
@@ -72,13 +72,13 @@ def test_a_run_left_over_from_before_a_retry_is_ended_without_blaming_the_task()
 @pytest.mark.parametrize("state", sorted(set(State) - {State.PENDING, State.RUNNING}))
 def test_only_a_pending_or_abandoned_task_can_be_claimed(state: State) -> None:
     with pytest.raises(IllegalMove):
-        claim(a_task(state=state), SEAT, NOON, LEASE, lost=None)
+        claim(a_task(state=state), SEAT, NOON, NOON + LEASE, lost=None)
 
 
 def test_an_adopted_run_stays_the_same_run_and_locks_out_its_old_runner() -> None:
     task = running()
     run = a_run(task, offset=120, session="s")
-    taken = adopt(task, run, RunnerId("r2"), NOON, LEASE)
+    taken = adopt(task, run, RunnerId("r2"), NOON, NOON + LEASE)
     assert (taken.task.fence, taken.run.fence) == (5, 5)
     assert (taken.run.runner, taken.run.lease_until) == ("r2", NOON + LEASE)
     assert (taken.run.id, taken.run.offset, taken.run.session) == (run.id, 120, "s")

@@ -21,11 +21,11 @@ def test_only_what_waits_for_the_bad_one_is_doomed() -> None:
     bad = a_stage("bad", F)
     stages = [bad, a_stage("b", P, "bad"), a_stage("c", P, "b"), a_stage("d", P), a_stage("e", C)]
     assert names(fallout.doomed(bad, stages)) == ["b", "c"]
-    assert fallout.note(bad) == "bad failed"
+    assert fallout.note(bad) == "it needs bad, which failed"
 
 
 def test_what_was_taken_along_comes_back_through_the_whole_chain() -> None:
-    bad, why = a_stage("bad", F), "bad failed"
+    bad, why = a_stage("bad", F), "it needs bad, which failed"
     stages = [a_stage("c", X, "b", note=why), a_stage("b", X, "bad", note=why), bad]
     assert names(fallout.revived(bad, stages)) == ["b", "c"]
 
@@ -37,11 +37,16 @@ def test_what_a_human_cancelled_stays_cancelled() -> None:
 
 def test_what_needs_another_bad_one_stays_until_that_is_tried_again_too() -> None:
     bad, worse = a_stage("bad", F), a_stage("worse", F)
-    join = a_stage("join", X, "bad", "worse", note="worse failed")
+    join = a_stage("join", X, "bad", "worse", note="it needs worse, which failed")
     assert fallout.revived(bad, [bad, worse, join]) == []
     assert names(fallout.revived(bad, [bad, a_stage("worse", P), join])) == ["join"]
 
 
 def test_what_stands_apart_is_left_alone() -> None:
     bad, other = a_stage("bad", F), a_stage("other", F)
-    assert fallout.revived(bad, [bad, other, a_stage("b", X, "other", note="other failed")]) == []
+    assert (
+        fallout.revived(
+            bad, [bad, other, a_stage("b", X, "other", note="it needs other, which failed")]
+        )
+        == []
+    )

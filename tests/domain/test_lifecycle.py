@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import IllegalMove
-from codefleet.domain.lifecycle import MOVES, THEN, WORDS, Then, Verb, move
+from codefleet.domain.lifecycle import MOVES, THEN, WORDS, Then, Verb, allowed, move
 from codefleet.domain.words import Reason, State
 from tests.domain.samples import NOON, a_task
 
@@ -133,3 +133,24 @@ def test_pausing_a_task_leaves_it_where_it_stands() -> None:
     task = a_task(not_before=NOON + timedelta(hours=1))
     paused = move(task, Verb.PAUSE, paused=True)
     assert move(paused, Verb.RESUME, paused=False) == task.evolve(version=2)
+
+
+def test_every_reason_has_words_for_people() -> None:
+    assert all(reason.words and "_" not in reason.words for reason in Reason)
+
+
+def test_people_are_offered_only_what_would_change_something() -> None:
+    waiting = a_task(state=State.REVIEW)
+    assert allowed(waiting) == (Verb.LAND, Verb.REJECT, Verb.CANCEL, Verb.PAUSE)
+    assert Verb.LAND not in allowed(waiting.evolve(approved=True))
+    assert Verb.RESUME in allowed(waiting.evolve(paused=True))
+    assert allowed(waiting.evolve(approved=True, landing=True)) == ()
+    assert allowed(a_task(state=State.FAILED)) == (Verb.CANCEL, Verb.RETRY)
+    assert allowed(a_task(state=State.COMPLETED)) == ()
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_whatever_is_offered_is_legal(state: State) -> None:
+    task = a_task(state=state)
+    for verb in allowed(task):
+        move(task, verb)

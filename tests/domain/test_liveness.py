@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codefleet.domain.liveness import Life, Patience, Pulse, Verdict, is_busy, judge, window
+from codefleet.domain.liveness import (
+    Life,
+    Patience,
+    Pulse,
+    Verdict,
+    is_busy,
+    judge,
+    window,
+    worked_on,
+)
 
 PATIENCE = Patience(quiet=120, stuck=600, tool=3600)
 
@@ -100,3 +109,10 @@ def test_whoever_is_not_alive_gets_a_reason(
 ) -> None:
     verdict = judge(Pulse(output, cpu, files, tool, first), PATIENCE)
     assert bool(verdict.reasons) == (verdict.life is not Life.ALIVE)
+
+
+def test_work_is_measured_by_uptime_also_while_no_runner_looks() -> None:
+    begun = worked_on(None, "boot", 100.0)
+    assert begun.seconds == 0
+    assert worked_on(worked_on(begun, "boot", 101.0), "boot", 160.0).seconds == 60
+    assert worked_on(begun, "another boot", 5000.0).seconds == 0

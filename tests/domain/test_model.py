@@ -28,28 +28,36 @@ NOUNS = sorted(
     key=lambda noun: noun.__name__,
 )
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis takes naive bounds and adds the zone
+LETTERS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+"""All but NUL, for which JSON has a stand-in."""
+TEXTS = st.text(LETTERS)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.none() | st.floats(min_value=0.001, max_value=1e9)
 plain_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | finite | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | finite | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=5,
 )
 BOUNDED: dict[type[Noun], dict[str, st.SearchStrategy[Any]]] = {
     Brief: {
-        "title": st.text(min_size=1, max_size=200).filter(lambda text: a_title(text) is not None),
+        "title": st.text(LETTERS, min_size=1, max_size=200).filter(
+            lambda text: a_title(text) is not None
+        ),
         "priority": st.integers(1, 5),
         "max_attempts": st.none() | st.integers(1, LARGEST),
         "timeout_s": positive,
-        "options": st.dictionaries(st.text(), plain_json, max_size=3),
-        "metadata": st.dictionaries(st.text(), plain_json, max_size=3),
+        "options": st.dictionaries(TEXTS, plain_json, max_size=3),
+        "metadata": st.dictionaries(TEXTS, plain_json, max_size=3),
     },
     model.Budget: {"usd": positive, "tokens": st.none() | st.integers(1, LARGEST)},
+    model.Preference: {"options": st.dictionaries(TEXTS, plain_json, max_size=3)},
     model.Usage: {"cost_usd": finite},
     model.Check: {"seconds": finite},
+    model.Run: {"context": finite},
+    model.Worked: {"uptime": st.floats(0, 1e9), "seconds": st.floats(0, 1e9)},
     model.Runner: {"pid_started": finite, "load": finite},
     views.Agent: {"load": finite},
-    model.Event: {"data": st.dictionaries(st.text(), plain_json, max_size=3)},
+    model.Event: {"data": st.dictionaries(TEXTS, plain_json, max_size=3)},
 }
 """Fields whose values are bounded; all others take whatever their type allows."""
 
@@ -80,6 +88,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 
 
 st.register_type_strategy(datetime, MOMENTS)
+st.register_type_strategy(str, TEXTS)
 for each in NOUNS:
     st.register_type_strategy(each, lambda noun: examples(noun))
 

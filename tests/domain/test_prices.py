@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from codefleet.domain import prices
 from codefleet.domain.model import Usage
+from codefleet.domain.model_names import find
 from codefleet.domain.prices import Price, Source
 
 CHEAP = Price(input=1, output=2, cached=0.1)
@@ -25,6 +26,13 @@ def test_each_kind_of_token_has_its_price() -> None:
     assert CHEAP.of(USED) == pytest.approx((1000 * 1 + 100 * 2 + 500 * 0.1) / 1e6)
 
 
+def test_sums_of_money_carry_no_dust_of_binary_fractions() -> None:
+    tenth, third = Usage(cost_usd=0.1), Usage(cost_usd=0.3)
+    assert (tenth + tenth + tenth).cost_usd == 0.3
+    assert (third + tenth - tenth).cost_usd == 0.3
+    assert Price(input=0.1, output=0.2).of(Usage(input_tokens=10**6, output_tokens=10**6)) == 0.3
+
+
 def test_without_a_price_for_cached_input_it_costs_what_input_costs() -> None:
     assert DEAR.of(USED) == pytest.approx((1500 * 10 + 100 * 20) / 1e6)
 
@@ -42,28 +50,28 @@ def test_two_lines_cost_what_one_line_of_both_costs(price: Price, one: Usage, tw
     ],
 )
 def test_a_date_a_context_size_or_a_provider_does_not_change_the_price(model: str) -> None:
-    assert prices.find(model, [{"opus-5": CHEAP}]) is CHEAP
+    assert find(model, [{"opus-5": CHEAP}]) is CHEAP
 
 
 @pytest.mark.parametrize("model", ["opus-5-5", "opus-50", "opus", "big-opus-5", "", None])
 def test_a_model_of_another_name_has_no_price(model: str | None) -> None:
-    assert prices.find(model, [{"opus-5": CHEAP}]) is None
+    assert find(model, [{"opus-5": CHEAP}]) is None
 
 
 def test_the_name_that_says_most_wins() -> None:
     table = {"gpt-*": CHEAP, "gpt-5*": DEAR, "gpt-5-mini": CHEAP}
-    assert prices.find("gpt-4", [table]) is CHEAP
-    assert prices.find("gpt-5-max", [table]) is DEAR
-    assert prices.find("gpt-5-mini", [table]) is CHEAP
+    assert find("gpt-4", [table]) is CHEAP
+    assert find("gpt-5-max", [table]) is DEAR
+    assert find("gpt-5-mini", [table]) is CHEAP
 
 
 def test_prices_of_ones_own_win_however_little_they_say() -> None:
-    assert prices.find("gpt-5-mini", [{"*": DEAR}, {"gpt-5-mini": CHEAP}]) is DEAR
+    assert find("gpt-5-mini", [{"*": DEAR}, {"gpt-5-mini": CHEAP}]) is DEAR
 
 
 def test_only_the_star_is_special_in_a_name() -> None:
-    assert prices.find("a[b", [{"a[b": CHEAP}]) is CHEAP
-    assert prices.find("ab", [{"a?": CHEAP}]) is None
+    assert find("a[b", [{"a[b": CHEAP}]) is CHEAP
+    assert find("ab", [{"a?": CHEAP}]) is None
 
 
 def test_money_that_was_told_is_not_priced_again() -> None:

@@ -182,7 +182,7 @@ def test_a_task_whose_account_rests_says_so_unless_something_else_holds_it_anywa
 def test_a_resting_task_says_until_when_and_why() -> None:
     resting = a_task(not_before=LATER, reason=Reason.RATE_LIMIT)
     held = hold(resting, now=NOON, busy=[])
-    assert held == Hold(Why.TIME, "not before 12:05:00 UTC (rate_limit)")
+    assert held == Hold(Why.TIME, "not before 12:05:00 UTC (rate limited)")
 
 
 def test_a_time_on_another_day_or_in_another_zone_cannot_be_misread() -> None:
@@ -197,8 +197,8 @@ def test_a_collision_says_with_whom_and_where() -> None:
     task = a_task(scope=["src/a.py"])
     same = hold(task, now=NOON, busy=[a_task("x", scope=["src/a.py"])])
     wider = hold(task, now=NOON, busy=[a_task("x", scope=["src/**"])])
-    assert same == Hold(Why.SCOPE, "waits for x to leave src/a.py", ids("x"))
-    assert wider == Hold(Why.SCOPE, "waits for x to leave src/a.py meets src/**", ids("x"))
+    assert same == Hold(Why.SCOPE, "waits for x: src/a.py is in its scope too", ids("x"))
+    assert wider == Hold(Why.SCOPE, "waits for x: src/a.py overlaps its scope src/**", ids("x"))
 
 
 def an_agent(name: str, state: str) -> Agent:

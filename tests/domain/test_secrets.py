@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codefleet.domain import secrets
-from codefleet.domain.secrets import redact, redact_bytes, values_of
+from codefleet.domain.secrets import redact, redact_bytes, secret_values
 
 LETTERS = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"  # 36 characters, as chance makes them
 WEB_TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9"
@@ -165,7 +165,32 @@ def test_variables_are_secret_by_their_names() -> None:
         "SHORT_KEY": "1234567",
     }
     numbers = ("one", "two", "three", "four", "five")
-    assert values_of(given) == {f"value-{number}" for number in numbers}
+    assert {*secret_values(given, ())} == {f"value-{number}" for number in numbers}
+
+
+def test_what_the_owner_lists_is_secret_whatever_its_name_unless_it_is_trivial() -> None:
+    given = {"SHOP": "sesame", "PORT": "8080", "EMPTY": "", "DEBUG": "true", "OTHER": "as it is"}
+    assert secret_values(given, ["SHOP", "PORT", "EMPTY", "DEBUG"]) == {"sesame": "SHOP"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "open\x1b[31m-ses\x1b[0mame",
+        "open-\nsesame",
+        "open-\r\n    sesame",
+        '{"text": "open-\\nsesame"}',
+        '{"text": "open\\u001b[1;31m-sesa\\u001b[0mme"}',
+        "o\np\ne\nn\n-\ns\ne\ns\na\nm\ne",
+        "\x1b[1mopen\x1b[0m-\n  \x1b[2msesame",
+    ],
+)
+def test_a_known_value_is_found_through_colours_and_line_breaks(broken: str) -> None:
+    clean = redact(f"before {broken} after", ["open-sesame"])
+    assert len(clean) == len(f"before {broken} after")
+    assert clean.startswith("before ")
+    assert clean.endswith(" after")
+    assert clean.count("*") >= len("open-sesame")
 
 
 PIECES = st.sampled_from(

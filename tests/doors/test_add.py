@@ -103,7 +103,36 @@ def test_a_description_comes_from_standard_input(fleet: Cli) -> None:
 def test_a_file_without_an_end_is_refused(fleet: Cli) -> None:
     result = fleet("add", "--file", "/dev/zero")
     assert result.code == 2
-    assert "error: /dev/zero is larger than 100,000,000 bytes" in result.err
+    assert "error: /dev/zero is larger than 20,000,000 bytes" in result.err
+
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    "text", [LAUGHS, "tasks: &a [*a]\n", "- &a {title: x, metadata: {y: *a}}\n"]
+)
+def test_aliases_that_make_much_of_little_are_refused(
+    fleet: Cli, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text(text)
+    result = fleet("add", "--file", str(file))
+    assert result.code == 2
+    assert "with its aliases it has more than 1,000,000 values" in result.err
+
+
+def test_an_alias_stands_for_what_it_names(fleet: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text("- {title: One, labels: &l [fast]}\n- {title: Two, labels: *l}\n")
+    assert fleet("add", "--file", str(file)).code == 0
+
+
+def test_a_title_that_nobody_can_see_is_refused(fleet: Cli) -> None:
+    assert fleet("add", "\u3164\u3164").code == 2
 
 
 def test_json_prints_the_noun(fleet: Cli) -> None:
@@ -137,7 +166,7 @@ def test_a_scope_that_matches_nothing_is_a_warning_and_strictly_an_error(fleet: 
     assert "warning: the scope 'src/mal/**' matches no file in shop now" in warned.err
     refused = fleet("add", "Other", "--scope", "src/mal/**", "--strict")
     assert (refused.code, refused.out) == (2, "")
-    assert "warning" not in fleet("add", "Fine", "--scope", "src/mail/**").err
+    assert "matches no file" not in fleet("add", "Fine", "--scope", "src/mail/**").err
 
 
 def test_a_title_or_a_file_is_needed_and_not_both(fleet: Cli) -> None:
@@ -180,8 +209,8 @@ BAD_FILES = {
     "b.json": ("[{]", "line 1"),
     "c.yaml": ("hello", "holds no tasks"),
     "d.yaml": ("- just words", "entry 1 is not a task"),
-    "e.yaml": ("- title: A\n- titel: B", "entry 2: a task has no field 'titel'"),
-    "f.yaml": ("- title: A\n  description: B", "did you mean prompt?"),
+    "e.yaml": ("- title: A\n- titel: B", "entry 2: unknown field `titel`"),
+    "f.yaml": ("- title: A\n  description: B", "did you mean `prompt`?"),
     "g.yaml": ("- title: A\n- title: B\n  priority: 9", "entry 2 (B): priority"),
     "h.yaml": ("- title: A\n- {title: B, needs: [C]}", "entry 2 (B): needs C, which is no task"),
     "i.yaml": ("- {name: a, title: A, needs: [b]}\n- {name: b, title: B, needs: [a]}", "b -> a"),
@@ -260,3 +289,25 @@ def test_a_file_of_many_tasks_starts_git_no_more_often_than_one_of_few(
         assert fleet("add", "--file", str(tmp_path / "tasks.json")).code == 0
         often.append(len(calls.read_text().split()))
     assert often[0] == often[1] > 0
+
+
+def test_outside_a_repository_the_only_one_is_taken_and_named(
+    fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    added = fleet("add", "Paint")
+    assert added.code == 0
+    assert "you are in no repository; this is for shop" in added.err
+
+
+def test_outside_a_repository_one_of_several_must_be_named(
+    fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_repo(tmp_path / "mail", {"a.txt": "a"})
+    monkeypatch.chdir(other.path)
+    fleet("init")
+    monkeypatch.chdir(tmp_path)
+    refused = fleet("add", "Paint")
+    assert refused.code == 2
+    assert "name one with --repo: " in refused.err
+    assert "mail" in refused.err

@@ -80,6 +80,23 @@ def test_events_of_finished_tasks_move_and_are_read_back(fleet: Cli, home: Path)
     assert fleet("show", done).code == 0
 
 
+def test_the_log_of_an_archived_task_says_where_its_story_is(fleet: Cli) -> None:
+    done, waiting = finished(fleet, "Paint the shed"), added(fleet, "Mow the lawn")
+    fleet("archive", "--older-than", "0s")
+    told = fleet("log", done)
+    assert told.err == f"earlier events are archived: `fleet log {done} --archived` shows them\n"
+    assert fleet("log", waiting).err == ""
+    assert fleet("log", done, "--archived").err == ""
+
+
+def test_a_reset_forgets_the_archive_too(fleet: Cli, home: Path) -> None:
+    finished(fleet, "Paint the shed")
+    fleet("archive", "--older-than", "0s")
+    assert fleet("reset", "--yes").code == 0
+    assert "Paint the shed" not in fleet("log", "--archived", "--since", "0").out
+    assert list((home / "archive").iterdir()) == []
+
+
 def test_the_end_of_the_whole_story_can_be_read(fleet: Cli) -> None:
     finished(fleet, "Paint the shed")
     before = fleet("log", "-n", "2").out

@@ -37,6 +37,26 @@ def test_every_coder_is_listed_with_what_it_can_do(cli: Cli) -> None:
     assert listed["goose"]["verified"] is False
 
 
+def test_a_plug_in_is_not_verified_whatever_it_says(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "plug_in"
+    (package / "theirs-1.0.dist-info").mkdir(parents=True)
+    (package / "theirs-1.0.dist-info" / "METADATA").write_text("Name: theirs\nVersion: 1.0\n")
+    (package / "theirs-1.0.dist-info" / "entry_points.txt").write_text(
+        "[codefleet.coders]\nmine = theirs:coder\n"
+    )
+    (package / "theirs.py").write_text(
+        "from codefleet.coders.scripted import Scripted\n"
+        "class Theirs(Scripted):\n    name = 'mine'\n"
+        "coder = Theirs()\n"
+    )
+    monkeypatch.syspath_prepend(str(package))
+    listed = {each["name"]: each for each in json.loads(cli("coders", "--json").out)}
+    assert listed["mine"]["verified"] is False
+    assert listed["scripted"]["verified"] is True
+
+
 def test_a_program_is_found_on_the_path_or_where_the_settings_say(
     cli: Cli, fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +149,7 @@ def test_broken_bytes_are_read_all_the_same(cli: Cli, tmp_path: Path) -> None:
 def test_a_resting_account_is_shown_everywhere_until_it_is_woken(fleet: Cli) -> None:
     task = "```fleet\nbroke auth Please log in\n```"
     assert fleet("add", "Locked", "-d", task).code == 0
-    assert fleet("run", "--until-idle").code == 0
+    assert fleet("run", "--until-idle").code == 8
     told = "scripted is logged out: log in, then `fleet coders wake scripted`"
     for command in ("coders", "status", "inbox"):
         assert told in fleet(command).out

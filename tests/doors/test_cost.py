@@ -99,16 +99,18 @@ def test_a_guess_is_marked_and_explained(fleet: Cli, home: Path) -> None:
 def test_tokens_without_a_price_are_told_with_the_way_to_give_one(fleet: Cli, home: Path) -> None:
     spent(
         home,
-        {"input_tokens": 500, "source": "unpriced"},
+        {"input_tokens": 500, "source": "unpriced", "model": "house-9.1"},
         {"cost_usd": 1.0, "coder": "claude"},
-        {"input_tokens": 70, "source": "unpriced", "coder": "claude"},
+        {"input_tokens": 70, "source": "unpriced", "coder": "claude", "model": None},
     )
     printed = fleet("cost", "--by", "coder")
     rows = {row[0]: row[1:-1] for row in cells(printed.out)}
     assert rows["codex"][:1] == ["?"]
     assert rows["claude"][:3] == ["$1.00", "+", "?"]
     assert "570 tokens" in printed.err
-    assert "fleet config set prices.MODEL" in printed.err
+    assert "fleet config set prices.house-9.1 '{ input" in printed.err
+    assert "some runs name no model" in printed.err
+    assert "prices.-" not in printed.err
 
 
 def test_a_bill_for_programs_has_every_source_apart(fleet: Cli, home: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,27 @@ def test_a_program_that_is_needed_and_not_there_is_to_be_mended(needed: Cli, ben
     result = needed("doctor")
     assert result.code == 1
     assert "the program claude is not there, but the setting `coder` of the fleet" in result.out
+
+
+def test_a_key_that_agents_do_not_see_is_told_with_the_command_that_passes_it_on(
+    needed: Cli, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.claude(status=LOGGED_OUT)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-any")
+    result = needed("doctor")
+    assert result.code == 1
+    assert "claude 2.1.0 is not logged in: ANTHROPIC_API_KEY is set, but agents" in result.out
+    assert "pass it on: `fleet config set environment ANTHROPIC_API_KEY`" in result.out
+    needed("config", "set", "environment", "ANTHROPIC_API_KEY")
+    assert "pass it on" not in needed("doctor").out
+
+
+def test_rules_that_a_configured_coder_never_asks_about_are_told(fleet: Cli, home: Path) -> None:
+    rule = '[[policy]]\ntool = "shell"\nthen = "deny"\n'
+    (home / "fleet.toml").write_text(f'{rule}[coders.codex]\nmodel = "gpt-5.5"\n')
+    told = fleet("doctor").out
+    assert "codex cannot be asked" in told
+    assert "gemini cannot be asked" not in told
 
 
 def test_programs_that_nobody_needs_may_be_missing(fleet: Cli, bench: Bench) -> None:
@@ -189,6 +211,7 @@ def test_a_fallback_is_needed(fleet: Cli, bench: Bench) -> None:
 
 def test_a_coder_that_a_repo_names_is_needed(fleet: Cli, bench: Bench, repo: SampleRepo) -> None:
     repo.write("fleet.toml", 'coder = "gemini"\n')
+    repo.commit("settings")
     result = fleet("doctor")
     assert result.code == 1
     assert "the setting `coder` of the repo shop names it" in result.out
@@ -230,3 +253,14 @@ def test_nothing_is_left_in_the_users_folders(needed: Cli, bench: Bench, tmp_pat
     needed("doctor")
     assert set(Path().iterdir()) == before
     assert not Path((tmp_path / "where").read_text().strip()).exists()
+
+
+def test_a_worktree_in_which_somebody_works_is_named_with_the_process(
+    fleet: Cli, bench: Bench, home: Path, repo: SampleRepo
+) -> None:
+    folder = home / "worktrees" / repo.path.name / "1"
+    folder.mkdir(parents=True)
+    with subprocess.Popen(["sleep", "600"], cwd=folder) as shell:
+        told = fleet("doctor").out
+        shell.kill()
+    assert f"worktree {folder} is not used: sleep (process {shell.pid}) works in it" in told

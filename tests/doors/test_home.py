@@ -147,6 +147,7 @@ def test_the_doctor_says_what_to_mend(
 
 def test_the_doctor_reads_the_settings_of_every_repo(fleet: Cli, repo: SampleRepo) -> None:
     repo.write("fleet.toml", "agents = 3\n")
+    repo.commit("settings")
     result = fleet("doctor")
     assert result.code == 1
     assert "agents cannot be set here" in result.out
@@ -175,7 +176,8 @@ def test_a_trunk_that_was_renamed_is_told_with_the_way_on(fleet: Cli, repo: Samp
     fleet("config", "set", "attempts", "1")
     task = added(fleet, "Write", "-d", script("write a.txt a"))
     ran = fleet("run", "--until-idle")
-    assert (ran.code, "shop has no branch main" in ran.out) == (0, True)
+    assert (ran.code, "shop has no branch main" in ran.out) == (8, True)
+    assert "shop has no branch main" in ran.err
     assert "shop has no branch main to start from and land on" in fleet("show", task).out
     assert "fleet config set repos.shop.trunk BRANCH" in fleet("doctor").out
     fleet("config", "set", "repos.shop.trunk", "other")

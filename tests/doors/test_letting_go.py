@@ -28,7 +28,7 @@ def reviewed(fleet: Cli, title: str, file: str) -> tuple[str, str]:
     """A task whose work waits on its branch: its id and the branch."""
     fleet("config", "set", "landing", "review")
     task = added(fleet, title, "-d", script(f"write {file} hello"))
-    work(fleet)
+    work(fleet, code=8)
     return task, str(shown(fleet, task)["branch"])
 
 

@@ -8,22 +8,24 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE
 
 import pytest
 
+from codefleet.domain.errors import NEEDS_HUMAN
 from codefleet.wiring import open_fleet
 from tests.doors.conftest import START, Cli, on_a_terminal
+from tests.doors.terminal import terminal
 from tests.doors.test_add import added, shown
 from tests.gitrepo import SampleRepo
 from tests.script import script
 
 
-def work(fleet: Cli) -> str:
+def work(fleet: Cli, code: int = 0) -> str:
     result = fleet("run", "--until-idle", "--agents", "2")
-    assert result.code == 0, result.err
+    assert result.code == code, result.err
     return result.out
 
 
@@ -46,6 +48,16 @@ def test_a_task_is_worked_landed_and_can_be_looked_at(fleet: Cli, repo: SampleRe
     assert "$0.25" in fleet("status").out
 
 
+def test_a_diff_is_not_shown_by_a_pager_that_came_into_the_repository(
+    fleet: Cli, repo: SampleRepo, tmp_path: Path
+) -> None:
+    task = added(fleet, "Write it", "-d", script("write new.py 'y = 2'"))
+    work(fleet)
+    repo.git("config", "core.pager", f"touch {tmp_path}/caught; cat")
+    assert "y = 2" in on_a_terminal("diff", task, PAGER="cat", TERM="xterm")
+    assert not (tmp_path / "caught").exists()
+
+
 def test_the_log_goes_on_from_where_a_reader_stopped(fleet: Cli) -> None:
     added(fleet, "First")
     second = added(fleet, "Second")
@@ -66,9 +78,32 @@ def test_a_failed_check_is_shown_with_its_output(fleet: Cli) -> None:
     assert ran.code == 1
     assert ran.err == "1 task failed; `fleet list` shows why\n"
     page = fleet("show", task).out
-    assert "failed: checks_failed" in page
+    assert "failed: checks failed" in page
     assert "check failed" in page
     assert "exit code 1" in page
+
+
+def test_a_task_that_failed_and_was_retried_and_completed_counts_as_no_failure(
+    fleet: Cli, tmp_path: Path
+) -> None:
+    fleet("config", "set", "attempts", "1")
+    gate = tmp_path / "go"
+    failing = script("crash 1", "on attempt 2", "write a.txt a")
+    task = added(fleet, "Fail once", "-d", failing)
+    added(fleet, "Keep it open", "-d", script(f"wait until {gate}", "write b.txt b"))
+    command, words = [sys.executable, "-c", START], ["run", "--agents=2", "--until-idle"]
+    with (
+        subprocess.Popen([*command, *words], stdout=PIPE, stderr=PIPE, text=True) as runner,
+        subprocess.Popen([*command, "log", "-f", task], stdout=PIPE, text=True) as log,
+    ):
+        assert log.stdout
+        assert any("task.failed" in line for line in log.stdout)
+        assert fleet("retry", task).code == 0
+        assert any("task.completed" in line for line in log.stdout)
+        gate.touch()
+        _, err = runner.communicate(timeout=60)
+        log.kill()
+    assert (runner.returncode, "failed" in err) == (0, False)
 
 
 def test_leave_to_use_a_tool_is_given_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
@@ -102,7 +137,7 @@ def test_a_message_says_when_it_will_be_read(fleet: Cli) -> None:
 def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
     steps = script("ask Which port? | 8080 | 9090", "write port.txt {{answer}}")
     task = added(fleet, "Ask", "-d", steps)
-    work(fleet)
+    work(fleet, code=NEEDS_HUMAN)
     assert "Which port?" in fleet("inbox").out
     assert "8080 | 9090" in fleet("inbox").out
     assert "Which port?" in fleet("status").out
@@ -117,10 +152,10 @@ def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> 
 def test_reviewed_work_lands_when_a_human_says_so(fleet: Cli, repo: SampleRepo) -> None:
     fleet("config", "set", "landing", "review")
     task = added(fleet, "Review", "-d", script("append notes.txt again"))
-    work(fleet)
+    work(fleet, code=NEEDS_HUMAN)
     assert json.loads(fleet("inbox", "--json").out)[0]["kind"] == "review"
     assert fleet("reject", task, "say it better").code == 0
-    work(fleet)
+    work(fleet, code=NEEDS_HUMAN)
     fleet("pause", task)
     assert f"but it is paused, and waits for `fleet resume {task}`" in fleet("land", task).err
     fleet("resume", task)
@@ -212,22 +247,12 @@ def test_reset_is_refused_while_a_runner_lives(fleet: Cli) -> None:
 
 def test_ctrl_c_tells_its_words_inside_the_live_view(fleet: Cli) -> None:
     added(fleet, "Hold", "-d", script("say halfway", "wait until go.txt 60"))
-    controller, terminal = os.openpty()
-    command = [sys.executable, "-c", START, "run"]
-    env = {**os.environ, "TERM": "xterm", "COLUMNS": "90"}
-    with subprocess.Popen(command, stdout=terminal, stderr=PIPE, env=env) as runner:
-        os.close(terminal)
-        seen = ""
-        with suppress(OSError):  # the other end is closed
-            while chunk := os.read(controller, 65536):
-                seen += chunk.decode(errors="replace")
-                if "halfway" in seen and "stopping" not in seen:
-                    runner.send_signal(signal.SIGINT)
-        _, err = runner.communicate(timeout=60)
-    os.close(controller)
-    assert runner.returncode == 130
-    assert "stopping gently" in seen
-    assert err == b""  # a word that the view does not know of would push its lines down
+    with terminal("run") as screen:
+        screen.wait_for("halfway")
+        screen.press("\x03")
+        screen.wait_for("stopping gently")
+        assert screen.ended() == 130
+    assert "runner.stopped" in fleet("log").out
 
 
 @contextmanager
@@ -286,10 +311,12 @@ def test_a_runner_under_nohup_outlives_its_terminal(fleet: Cli, tmp_path: Path) 
 def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
     first = added(fleet, "First \x1b[31m[bold]", "-d", script("write a.txt hello", "wait 0.5"))
     second = added(fleet, "Second", "--needs", first, "-d", script("write b.txt hello"))
-    seen = on_a_terminal("run", "--until-idle", "--agents", "2", TERM="xterm", LINES="30")
-    assert "agent-1" in seen
-    assert f"waits for {first}" in seen
-    assert "[bold]" in seen
+    with terminal("run", "--until-idle", "--agents", "2") as screen:
+        screen.wait_for("agent-1")
+        screen.wait_for(f"waits for {first}")
+        assert screen.ended() == 0
+    assert "[bold]" in screen.drawn
+    assert "tasks: 2 completed" in screen.drawn  # which stays when the screen has gone
     assert {shown(fleet, task)["state"] for task in (first, second)} == {"completed"}
 
 
@@ -334,3 +361,65 @@ def test_a_number_of_agents_that_cannot_be_is_refused(fleet: Cli) -> None:
         result = fleet("run", f"--agents={wrong}")
         assert result.code == 2, wrong
         assert "nor like 0..8" in result.err
+
+
+def test_a_runner_of_one_coder_says_what_it_skips(fleet: Cli) -> None:
+    added(fleet, "Theirs", "--coder", "claude")
+    added(fleet, "Ours", "-d", script("write a.txt a"))
+    done = fleet("run", "--coder", "scripted", "--until-idle")
+    assert "skips 1 task for other agent programs: 1 for claude" in done.err
+
+
+def test_work_that_a_dirty_checkout_holds_up_has_its_own_word_and_a_line_in_the_inbox(
+    fleet: Cli, repo: SampleRepo
+) -> None:
+    task = added(fleet, "Write it", "-d", script("write README.md new"))
+    (repo.path / "README.md").write_text("edited by a human\n")
+    ran = fleet("run", "--until-idle")
+    assert ran.code == NEEDS_HUMAN
+    assert f"1 task left:\n{task}  Write it: " in ran.err
+    assert "README.md" in ran.err
+    assert "held" in fleet("list").out
+    assert "1 held" in fleet("status").out
+    assert task in fleet("list", "--state", "held").out
+    assert f"landing {task}" in fleet("inbox").out
+    repo.git("checkout", "--quiet", "README.md")
+    work(fleet)
+    assert repo.read("main", "README.md") == "new\n"
+
+
+def test_an_idle_runner_tells_what_is_left_and_why(fleet: Cli, repo: SampleRepo) -> None:
+    asks = added(fleet, "Ask", "-d", script("ask Which colour?"))
+    behind = added(fleet, "Paint", "--needs", asks)
+    review = added(fleet, "Draft", "-d", script("write a.txt a"))
+    fleet("config", "set", "landing", "review")
+    ran = fleet("run", "--until-idle")
+    assert ran.code == NEEDS_HUMAN
+    assert f"{asks}  Ask: Which colour?" in ran.err
+    assert f'fleet answer {asks} "..."' in ran.err
+    assert f"{review}  Draft: waits for your review" in ran.err
+    assert behind not in ran.err, "it only waits for another that is left"
+
+
+def test_a_task_that_waits_for_nobody_leaves_nothing_to_tell(fleet: Cli) -> None:
+    added(fleet, "Write it", "-d", script("write a.txt a"))
+    ran = fleet("run", "--until-idle")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_work_that_moved_since_its_run_is_shown_before_it_lands(
+    fleet: Cli, repo: SampleRepo
+) -> None:
+    fleet("config", "set", "landing", "review")
+    task = added(fleet, "Draft", "-d", script("write a.txt a"))
+    fleet("run", "--until-idle")
+    branch = shown(fleet, task)["branch"]
+    repo.git("checkout", "--quiet", str(branch))
+    repo.write("b.txt", "b\n")
+    mine = repo.commit("by a human")
+    repo.git("checkout", "--quiet", "main")
+    refused = fleet("land", task)
+    assert refused.code == 4
+    assert "by a human" in refused.err
+    assert fleet("land", task, "--commit", mine[:10]).code == 0
+    assert repo.read("main", "b.txt") == "b\n"

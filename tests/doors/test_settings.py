@@ -20,6 +20,7 @@ def test_show_lists_every_setting_with_its_source(
     fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.write("fleet.toml", 'landing = "review"\n')
+    repo.commit("settings")
     fleet("config", "set", "repos.shop.model", "large")
     monkeypatch.setenv("FLEET_AGENTS", "9")
     shown = json.loads(fleet("config", "show", "--json").out)
@@ -29,6 +30,18 @@ def test_show_lists_every_setting_with_its_source(
     assert shown["model"]["value"] == "large"
     assert shown["attempts"]["source"] == "default"
     assert "FLEET_AGENTS" in fleet("config", "show").out
+
+
+def test_a_repos_file_counts_when_it_is_on_the_trunk(fleet: Cli, repo: SampleRepo) -> None:
+    result = fleet("config", "set", "landing", "review", "--repo")
+    assert "counts when it is committed to the trunk" in result.err
+    assert json.loads(fleet("config", "show", "--json").out)["landing"]["value"] == "queue"
+    assert "differs from the one on the trunk" in fleet("config", "show").err
+    assert "only that one counts" in fleet("doctor").out
+    repo.commit("Review first")
+    assert json.loads(fleet("config", "show", "--json").out)["landing"]["value"] == "review"
+    assert fleet("config", "show").err == ""
+    assert "only that one counts" not in fleet("doctor").out
 
 
 def test_set_writes_the_homes_file_or_the_repos(fleet: Cli, repo: SampleRepo, home: Path) -> None:

@@ -3,13 +3,22 @@
 import json
 import os
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codefleet.doors.cli import text
 
-INVISIBLE = "\u061c\u2060\u2064\ufeff\U000e0001\U000e0041"
+INVISIBLE = "\u061c\u2060\u2064\ufeff"
+FILLED = {
+    "a\u3164b": "a<U+3164>b",
+    "\u115f\u1160\uffa0\u2800": "<U+115F><U+1160><U+FFA0><U+2800>",
+    "a\ufe00b\U000e0100c": "a<U+FE00>b<U+E0100>c",
+    "a\U000e0041": "a<U+E0041>",
+    "\u2764\ufe0f, \U0001f6e0\ufe0f": "\u2764\ufe0f, \U0001f6e0\ufe0f",
+    "a\ufe0f \u2764\ufe0f\ufe0f": "a<U+FE0F> \u2764\ufe0f<U+FE0F>",
+}
 
 
 @given(st.text())
@@ -19,6 +28,13 @@ def test_a_cleaned_line_holds_nothing_that_a_terminal_obeys(hostile: str) -> Non
     assert not set(cleaned) & set("\u202a\u202e\u2066\u2069\u200b\u2028")
     assert text.clean(f"a{INVISIBLE}b") == "ab"
     cleaned.encode()
+
+
+@pytest.mark.parametrize(("hostile", "shown"), FILLED.items())
+def test_what_is_printed_as_nothing_is_spelled_out(hostile: str, shown: str) -> None:
+    assert text.clean(hostile) == text.clean_lines(hostile) == shown
+    spelled = text.inert(json.dumps(hostile, ensure_ascii=False))
+    assert (json.loads(spelled), "\ufe0f" in spelled) == (hostile, False)
 
 
 def test_control_characters_are_shown_not_obeyed() -> None:
@@ -76,3 +92,14 @@ def test_json_means_the_same_and_has_nothing_that_a_terminal_obeys(hostile: str)
     shown = text.inert(json.dumps({"text": said}, ensure_ascii=False))
     assert json.loads(shown) == {"text": said}
     assert not any(0x7F <= ord(c) < 0xA0 or c in INVISIBLE or c == "\u202e" for c in shown)
+
+
+def test_where_shrinking_is_not_enough_the_last_free_column_goes_below_its_row() -> None:
+    rows = [("1", "agent-1", "12,345 tokens", "checks failed: all of it"), ("2", "b", "-", "")]
+    drawn = text.table(("RUN", "AGENT", "COST", "NOTE"), rows, stretch=(3,), room=30).splitlines()
+    assert [click.unstyle(line) for line in drawn] == [
+        "RUN  AGENT    COST",
+        "1    agent-1  12,345 tokens",
+        "    checks failed: all of it",
+        "2    b        -",
+    ]

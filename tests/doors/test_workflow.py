@@ -2,11 +2,15 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
-from tests.doors.conftest import Cli, on_a_terminal
+from codefleet.domain.errors import NEEDS_HUMAN
+from tests.doors.conftest import START, Cli, on_a_terminal
 from tests.gitrepo import SampleRepo
 
 pytestmark = pytest.mark.slow
@@ -120,17 +124,54 @@ def test_a_queued_workflow_can_be_cancelled_and_retried_and_is_not_put_away(
     assert "completed, 2/2" in fleet("workflow", "show", flow).out
 
 
-def test_a_gate_says_what_it_waits_for(fleet: Cli, tmp_path: Path) -> None:
+def test_a_gate_is_shown_with_the_commands_that_answer_it_and_the_workflow_resumes(
+    fleet: Cli, tmp_path: Path
+) -> None:
     (tmp_path / "gate.yaml").write_text(GATE)
     asked = fleet("workflow", "run", str(tmp_path / "gate.yaml"))
-    assert asked.code == 0
-    assert "waits for you: May I?; `fleet answer " in asked.err
-    task = json.loads(fleet("inbox", "--json").out)[0]["task"]
+    assert asked.code == NEEDS_HUMAN
+    item = json.loads(fleet("inbox", "--json").out)[0]
+    task = item["task"]
+    assert "ask: May I?" in asked.err
+    assert f"-> fleet answer {task} approve, or fleet answer {task} reject" in asked.err
     refused = fleet("answer", task, "perhaps")
     assert "the gate ask is answered approve or reject" in refused.err
-    assert fleet("answer", task, "reject").code == 0
-    fleet("run", "--until-idle")
-    assert re.search(r"failed +0/1", fleet("workflow", "list").out)
+    assert fleet("answer", task, "approve").code == 0
+    command = re.search(r"then: fleet (workflow resume \w+)", asked.err)
+    assert command
+    assert fleet(*command[1].split()).code == 0
+    assert re.search(r"completed +1/1", fleet("workflow", "list").out)
+
+
+def test_a_workflow_leaves_the_rest_of_the_queue_alone(fleet: Cli, file: str) -> None:
+    fleet("add", "Other", "-d", "```fleet\nwrite o.txt x\n```", "--priority", "5")
+    fleet("add", "Later", "--not-before", "+1d")
+    done = fleet("workflow", "run", file)
+    assert done.code == 0, done.err
+    tasks = {task["title"]: task["state"] for task in json.loads(fleet("list", "--json").out)}
+    assert (tasks["Other"], tasks["Later"]) == ("pending", "pending")
+
+
+def test_work_of_a_stage_that_waits_for_review_ends_the_command_and_needs_a_human(
+    fleet: Cli, tmp_path: Path
+) -> None:
+    stage = {"name": "a", "landing": "review", "prompt": "```fleet\nwrite a.txt x\n```"}
+    (tmp_path / "review.yaml").write_text(json.dumps({"stages": [stage]}))
+    done = fleet("workflow", "run", str(tmp_path / "review.yaml"))
+    assert done.code == NEEDS_HUMAN
+    assert "waits for your review\n  -> fleet diff " in done.err
+
+
+def test_a_workflow_does_not_wait_for_a_runner_that_takes_other_tasks_only(
+    fleet: Cli, file: str
+) -> None:
+    command = [sys.executable, "-c", START, "run", "--coder", "claude"]
+    with subprocess.Popen(command, stdout=PIPE, text=True) as runner:
+        assert runner.stdout
+        assert "runner.started" in runner.stdout.readline()
+        done = fleet("workflow", "run", file, "--set", "coder=scripted")
+        runner.terminate()
+    assert done.code == 0, done.err
 
 
 def test_a_failed_stage_is_told_by_the_exit_code(fleet: Cli, tmp_path: Path) -> None:
@@ -151,7 +192,7 @@ def test_a_complaint_names_the_stage_and_its_line(cli: Cli, tmp_path: Path, endi
     file = tmp_path / f"bad.{ending}"
     file.write_text(BAD[ending])
     refused = cli("workflow", "check", str(file))
-    assert "line 5: stage 1 (b): {c.summary} names no stage" in refused.err
+    assert "line 5: stage 2 (b): {c.summary} names no stage" in refused.err
     assert refused.code == 2
 
 
@@ -214,3 +255,23 @@ def test_what_is_said_twice_is_refused_and_not_dropped(
     refused = fleet("workflow", "check", str(tmp_path / name))
     assert refused.code == 2
     assert says in refused.err
+
+
+def test_lists_say_that_a_stage_failed_although_its_workflow_went_on_and_why_others_are_cancelled(
+    fleet: Cli, tmp_path: Path
+) -> None:
+    fleet("config", "set", "attempts", "1")
+    talk = "```fleet\nsay nothing\n```"
+    stages = [
+        {"name": "tried", "prompt": talk, "on_failure": "continue"},
+        {"name": "bad", "prompt": talk},
+        {"name": "after", "prompt": talk, "needs": ["bad"]},
+    ]
+    (tmp_path / "w.yaml").write_text(json.dumps({"name": "w", "stages": stages}))
+    done = fleet("workflow", "run", str(tmp_path / "w.yaml"))
+    assert (done.code, "0/3 stages done" in done.out) == (1, True)
+    listed = fleet("list", "--all").out
+    why = "claimed to be done but changed nothing: .*"
+    assert re.search(rf"failed +3 +w: tried +{why}; its workflow went on", listed)
+    assert re.search(rf"failed +3 +w: bad +{why}", listed)
+    assert re.search(r"cancelled +3 +w: after +it needs bad, which failed", listed)

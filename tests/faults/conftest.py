@@ -60,14 +60,16 @@ class Runners:
         runner.send_signal(signal.SIGKILL)
         runner.wait(timeout=30)
 
-    async def finished(self, runner: subprocess.Popen[bytes]) -> None:
+    async def finished(
+        self, runner: subprocess.Popen[bytes], exit_code: int = 0, within_s: float = BOUND_S
+    ) -> None:
         """Wait for a runner that stops by itself; its log is the message if it does not."""
         try:
-            async with asyncio.timeout(BOUND_S):
-                code = await asyncio.to_thread(runner.wait, BOUND_S)
+            async with asyncio.timeout(within_s):
+                code = await asyncio.to_thread(runner.wait, within_s)
         except (TimeoutError, subprocess.TimeoutExpired):
             raise AssertionError((self.home / "runner.log").read_text()[-4000:]) from None
-        assert code == 0, (self.home / "runner.log").read_text()[-4000:]
+        assert code == exit_code, (self.home / "runner.log").read_text()[-4000:]
 
     def stop_all(self) -> None:
         for runner in self.started:
@@ -116,3 +118,16 @@ def landed_tasks(repo: SampleRepo) -> list[str]:
         "main",
     )
     return trailers.split()
+
+
+def landed_files(repo: SampleRepo) -> dict[str, set[str]]:
+    """By task, the files that its landings changed on the trunk."""
+    found: dict[str, set[str]] = {}
+    listing = repo.git(
+        *("log", "--first-parent", "--merges", "-m", "--name-only", "main"),
+        "--format=%x00%(trailers:key=Fleet-Task,valueonly,separator=%x20)",
+    )
+    for landing in listing.split("\0")[1:]:
+        task, *files = landing.split()
+        found.setdefault(task, set()).update(files)
+    return found

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.domain.errors import NEEDS_HUMAN
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
@@ -76,7 +77,7 @@ async def test_in_the_lane(
     (home / "fleet.toml").write_text(f'{SETTINGS}landing = "review"\n')
     first = await add(fleet, "a")
     second = await add(fleet, "b", gate.command(unless="test ! -e a.txt"))
-    await runners.finished(runners.start())
+    await runners.finished(runners.start(), exit_code=NEEDS_HUMAN)
     for task in (first, second):
         await fleet.land(task.id)
     await kill_and_go_on(runners, gate)

@@ -1,6 +1,6 @@
 """One of two machines has a clock that is an hour wrong, and that changes nothing.
 
-Every process of that machine, agents and git too, gets the wrong time from the C library itself.
+The runner and the agents of that machine get the wrong time from the C library itself.
 The database goes by the clock of its own machine. With SQLite all is on one machine, which has one
 clock.
 """
@@ -66,7 +66,7 @@ def backlog(later: datetime) -> list[Draft]:
     return [
         Draft(
             title=f"{kind} {number}",
-            prompt=script(*steps, f"write {kind}/{number}.txt done"),
+            prompt=script(*steps, f"write {kind}/{number}.txt done", "commit Done"),
             repo="shop",
             **fields,
         )
@@ -101,7 +101,7 @@ async def typed_by_bob(machines: Pair) -> Task:
 
 
 def assert_a_clock_was_wrong(remote: SampleRepo, ended: datetime) -> None:
-    """Commits bear the time of the machine that made them."""
+    """Commits of agents bear the time of the machine that made them."""
     made = [int(word) for word in remote.git("log", "--format=%ct", "main").split()]
     offs = [abs(ended.timestamp() - moment) for moment in made]
     assert min(offs) < SOON.total_seconds()
@@ -120,7 +120,7 @@ def assert_every_run_is_its_runners_own(runs: Sequence[Run]) -> None:
     """No lease was judged to have run out: what failed was meant to, and was tried again once."""
     assert {run.outcome for run in runs if run.number > 1} == {"submitted"}
     failed = [run for run in runs if run.outcome != "submitted"]
-    assert {run.reason for run in failed} == {"crashed"}
+    assert {run.reason for run in failed} == {"crashed"}, [run.note for run in failed]
     assert len(failed) == 3
     for run in runs:
         assert run.ended_at

@@ -13,6 +13,8 @@ from psutil import process_iter
 from codefleet.domain.accounts import coder_of
 from codefleet.domain.model import Run, Task
 from codefleet.domain.words import Outcome, Reason, State
+from codefleet.ports import Write
+from codefleet.testing.model_server import prompt
 from tests.false_alarms import ALL_OF_IT
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import Station
@@ -24,12 +26,31 @@ PIECES: list[dict[str, object]] = [
     {"edit": ["src/tax.py", "RATE = 19", "RATE = 20"]},
     {"text": "The tax is in."},
 ]
+NO_SESSION = {
+    "claude": "a5027f0b-5655-4428-ab98-8053e7200ccb",
+    "codex": "801bc8a0-6bda-4b76-b10d-bcb8331bf459",
+    "gemini": "c392a7ee-8820-43dc-a320-54c799bfc3d2",
+    "opencode": "ses_e1f937c01ffeCucDZPvFO9R1QY",
+}
+"""Ids as each program makes them, of sessions that never were."""
 MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
 GEMINI_TOO_LONG = (
     "The input token count (3000000) exceeds the maximum number of tokens allowed (1048576)."
 )
+GEMINI_NO_MODEL = {
+    "error": {
+        "code": 404,
+        "message": "models/gemini-nope is not found for API version v1beta, or is not supported.",
+        "status": "NOT_FOUND",
+    }
+}
 GEMINI_REFUSALS = [
-    pytest.param({"error": 404}, Reason.CODER_MISSING, id="an unknown model"),
+    pytest.param({"error": 404}, Reason.CODER_MISSING, id="an unknown service"),
+    pytest.param(
+        {"error": {"status": 404, "body": GEMINI_NO_MODEL}},
+        Reason.CODER_MISSING,
+        id="an unknown model",
+    ),
     pytest.param(
         {"error": {"status": 400, "message": GEMINI_TOO_LONG}},
         Reason.CONTEXT_FULL,
@@ -179,6 +200,39 @@ class WorkStories:
         assert item.text.startswith(f"{item.id} is logged out: log in")
         assert (await station.fleet.wake(station.coder)).account == item.id
 
+    async def test_a_limit_on_the_first_request_costs_no_attempt(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        limit = {"error": {"status": 429, "times": 1}}
+        task = await station.add("Make it", [{**limit, "write": ["made.txt", "1\n"]}])
+        await station.crew.work()
+        *_, last = await station.runs(task)
+        done = await station.task(task)
+        assert (done.state, done.attempts) == (State.COMPLETED, 0), last.note
+        assert repo.read("main", "made.txt") == "1\n"
+
+    async def test_a_session_that_is_gone_is_begun_anew_without_blame(
+        self, station: Station, repo: SampleRepo
+    ) -> None:
+        go_on: list[dict[str, object]] = [{"write": ["made.txt", "two\n"]}, {"text": "Done."}]
+        refusal: dict[str, object] = {"error": 401}  # at which every program gives up at once
+        task = await station.add("Make it", [{"write": ["first.txt", "1\n"]}, refusal], go_on)
+        await station.crew.work()
+        await station.fleet.wake(station.coder)
+        [refused] = await station.runs(task)
+        gone = refused.evolve(session=NO_SESSION[self.program], version=refused.version + 1)
+        await station.fleet.store.write(Write(runs=[gone]))
+        await station.fleet.edit(task.id, prompt=prompt(*go_on))
+        await station.crew.work()
+        *_, last = await station.runs(task)
+        done = await station.task(task)
+        assert (done.state, done.attempts) == (State.COMPLETED, 0), last.note
+        assert last.worktree == refused.worktree
+        told = (station.home / "runs" / last.id / "prompt.md").read_text()
+        assert "first.txt" in told
+        assert repo.read("main", "first.txt") == "1\n"
+        assert repo.read("main", "made.txt") == "two\n"
+
     async def ended(self, station: Station, *steps: dict[str, object]) -> Run:
         """The first run of a task with these steps, once it ended, whatever follows from that."""
         task = await station.add("Fail", list(steps), max_attempts=1)
@@ -202,7 +256,7 @@ class WorkStories:
         [shown] = (await station.fleet.status()).waiting
         if reason is Reason.RATE_LIMIT:
             assert waiting.not_before
-            assert shown.text == f"not before {waiting.not_before:%H:%M:%S} UTC ({reason})"
+            assert shown.text == f"not before {waiting.not_before:%H:%M:%S} UTC ({reason.words})"
         else:
             [rest] = await station.fleet.rests()
             assert coder_of(rest.account) == self.program

@@ -252,6 +252,12 @@ class TestClaude(ProgramStories):
         run = await self.ended(station, {"sh": "touch a"}, {"sh": "touch b"}, {"sh": "touch c"})
         assert run.reason is reason, run.note
 
+    async def test_a_wrong_key_is_not_tried_ten_times(self, station: Station) -> None:
+        station.configure({"env": {"CLAUDE_CODE_MAX_RETRIES": "10"}})
+        run = await self.ended(station, {"error": 401})
+        assert (run.outcome, run.reason) == (Outcome.RELEASED, Reason.AUTH), run.note
+        assert len(station.server.requests) <= 4
+
     async def test_an_empty_account_is_a_quota(self, station: Station) -> None:
         run = await self.ended(station, {"error": {"status": 400, "message": NO_CREDIT}})
         assert run.reason is Reason.QUOTA, run.note

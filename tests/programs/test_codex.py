@@ -64,6 +64,21 @@ class TestCodex(ProgramStories):
         assert rest.until
         assert 47 <= (rest.until - now).total_seconds() / 3600 <= 49
 
+    async def test_a_used_up_subscription_of_the_same_day_rests_until_the_time_it_names(
+        self, station: Station
+    ) -> None:
+        task = await station.add("Make it", [{"limit": 300}])
+
+        async def waits() -> bool:
+            return (await station.task(task)).reason is not None
+
+        await station.crew.until(station.crew.loop(), waits)
+        [run] = await station.runs(task)
+        assert run.reason is Reason.QUOTA, run.note
+        [rest] = await station.fleet.rests()
+        assert rest.until
+        assert 200 <= (rest.until - rest.since).total_seconds() <= 400
+
     @pytest.mark.parametrize(
         ("step", "reason"),
         [

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from codefleet.coders import registry
-from codefleet.domain import prices
 from codefleet.domain.model import Run, Usage
+from codefleet.domain.model_names import find
 from codefleet.domain.prices import Price
 from codefleet.domain.signals import Tool, Used
 from codefleet.runner.agents.hearing import Heard
@@ -189,7 +189,7 @@ def test_our_prices_are_those_by_which_claude_bills_itself() -> None:
     told = _told()
     assert {model for model, _ in told} >= {"claude-opus-5-5", "claude-sonnet-5-5"}
     for model, usage in told:
-        price = prices.find(model, [price_list().prices])
+        price = find(model, [price_list().prices])
         assert price, model
         assert price.of(usage) == pytest.approx(usage.cost_usd), model
 
@@ -200,5 +200,5 @@ def test_the_price_list_is_dated_and_every_price_can_be_right() -> None:
     for name, price in listed.prices.items():
         assert price.cached is not None, name
         assert 0 < price.cached < price.input < price.output, name
-        assert prices.find(name, [listed.prices]) == price, name
+        assert find(name, [listed.prices]) == price, name
     assert len(tomllib.loads(FILE.read_text())["prices"]) == len(listed.prices)

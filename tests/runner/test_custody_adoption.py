@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from codefleet.ports import Start
 from codefleet.runner import custody
 from codefleet.runner.custody import Exit, Kept, Process
+from codefleet.runner.repos.slot_lock import SlotLock
 from tests.runner.yard import BOUND_S, HOLD, Yard, ended
 
 
@@ -64,6 +67,22 @@ asyncio.run(main())
 """
 
 
+async def test_a_keeper_holds_the_lock_of_its_worktree_for_as_long_as_its_agent_lives(
+    yard: Yard, tmp_path: Path
+) -> None:
+    file = tmp_path / "slot.lock"
+    lock = SlotLock.take(file)
+    assert lock
+    kept = await yard.begin(Start(argv=["sh", "-c", HOLD]), lock=lock.handle)
+    lock.close()
+    assert SlotLock.take(file) is None
+    yard.go()
+    await ended(kept)
+    again = SlotLock.take(file)
+    assert again
+    again.close()
+
+
 async def test_a_killed_keeper_is_told_as_lost_and_a_sweep_ends_the_rest(yard: Yard) -> None:
     kept = await yard.shell(f"setsid sleep 600 & touch ready; {HOLD}")
     await yard.has("ready")
@@ -76,6 +95,20 @@ async def test_a_killed_keeper_is_told_as_lost_and_a_sweep_ends_the_rest(yard: Y
     again = await custody.adopt(kept.folder)
     assert again == kept
     assert await ended(again) == Exit(lost=True)
+
+
+async def test_a_sweep_finds_what_shed_its_environment_its_session_and_its_parent(
+    yard: Yard,
+) -> None:
+    orphan = 'echo $$ > "$0.new"; mv "$0.new" "$0"; cd /; exec sleep 600'
+    hide = f"env -i setsid sh -c {shlex.quote(orphan)} $PWD/orphan & "
+    kept = await yard.shell(f"({hide}); kill -9 $PPID")
+    assert await ended(kept) == Exit(lost=True)
+    await yard.has("orphan")
+    escaped = Process.find(int((yard.work / "orphan").read_text()))
+    assert escaped
+    yard.left()
+    assert not escaped.is_alive
 
 
 async def test_a_sweep_leaves_other_runs_alone(yard: Yard) -> None:

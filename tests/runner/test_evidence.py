@@ -7,10 +7,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from codefleet.callers import TAG
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
 from codefleet.runner.evidence import check, facts, fingerprint, tail, touched
-from codefleet.runner.process import TAG
 from tests.gitrepo import SampleRepo, make_repo
 
 

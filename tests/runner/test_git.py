@@ -118,3 +118,16 @@ async def test_a_checkout_stays_one_whatever_its_settings_say(
     repo.git("config", *setting.split("="))
     repo.write("new.txt", "new")
     assert await Git(repo.path)("status", "--porcelain") == "?? new.txt"
+
+
+async def test_git_is_given_no_key_of_the_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = make_repo(tmp_path / "shop")
+    monkeypatch.setenv("MODEL_API_KEY", "sesame")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "alias.shown")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "!env")
+    shown = (await Git(repo.path)("shown")).splitlines()
+    assert not any("sesame" in line for line in shown)
+    assert {"PATH", "HOME"} <= {line.partition("=")[0] for line in shown}

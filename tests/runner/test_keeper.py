@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
         "listens": False,
         "stop_signal": "SIGTERM",
         "grace_s": 1,
-        "run_id": "t.1",
+        "mark": None,
     }
     (tmp_path / "start.json").write_text(json.dumps(orders))
     return tmp_path

@@ -9,8 +9,8 @@ import pytest
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import RunId
 from codefleet.runner.agents import notes
-from codefleet.runner.radar import snapshot
 from codefleet.runner.repos.salvage import salvage
+from codefleet.runner.repos.snapshot import snapshot
 from tests.gitrepo import SampleRepo, make_repo
 
 RUN = RunId("t1.1")

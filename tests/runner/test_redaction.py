@@ -93,3 +93,11 @@ def test_a_file_that_cannot_be_replaced_is_told(tmp_path: Path) -> None:
     (tmp_path / "stderr.log.draft").mkdir()
     with pytest.raises(Workspace, match="cannot take the keys out"):
         redact_file(file, ())
+
+
+def test_a_value_that_is_broken_where_two_pieces_of_a_file_meet_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    filler = "x" * (CHUNK - 6)
+    file.write_text(f"{filler}\nopen-\n  sesame\nlast")
+    redact_file(file, ["open-sesame"])
+    assert file.read_text() == f"{filler}\n*****\n  ******\nlast"

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.config import kept
 from codefleet.domain.errors import Unreachable, Workspace
 from codefleet.domain.model import Repo
 from codefleet.runner.repos import trunk
 from codefleet.runner.repos.remote import Remote, make_mirror
 from codefleet.runner.repos.roads import Roads
 from codefleet.runner.repos.travel import Travel
+from codefleet.runner.repos.trunk_file import take_over
 from codefleet.runner.worktree import Pool
 from tests.gitrepo import SampleRepo, make_repo
 
@@ -268,13 +270,17 @@ async def test_a_mirror_is_made_once_and_shows_the_settings_of_the_trunk(site: S
     repo = bob.noun.evolve(path=str(path))
     await make_mirror(repo)
     await make_mirror(repo)
-    assert (path / "fleet.toml").read_text() == 'checks = ["true"]\n'
+    home = site.folder / "eve"
+    assert await take_over(home, repo)
+    assert kept(home, "shop").text.strip() == 'checks = ["true"]'
+    assert not await take_over(home, repo)
     bob.git.git("rm", "--quiet", "fleet.toml")
     bob.git.commit("Check nothing")
     bob.git.git("push", "--quiet", "origin", "main")
     eve = Remote(repo, site.folder / "eve" / "lock")
     await eve.fetch()
-    assert (path / "fleet.toml").read_text() == ""
+    assert await take_over(home, repo)
+    assert kept(home, "shop").text == ""
     assert await eve.tip("main") == bob.git.sha("main")
 
 

@@ -439,7 +439,7 @@ import asyncio, os, sys
 from pathlib import Path
 from codefleet.runner.repos.trunk import land
 async def none(_): return None
-os.environ["RUNNER"] = str(os.getpid())
+os.environ["GIT_TEST_RUNNER"] = str(os.getpid())
 repo, tip, workspace, journal, tree = sys.argv[1:]
 asyncio.run(land(Path(repo), "main", tip, message="Land it", workspace=Path(workspace),
                  journal=Path(journal), checks=none, tested_tree=tree))
@@ -459,7 +459,7 @@ async def test_runner_and_git_killed_together_leave_what_the_next_runner_finishe
 ) -> None:
     smudge(site, "true")
     tip = site.branch("work", **everything(site))
-    kill = f"{{ kill -9 $RUNNER; {trap.kill_git}; }}"
+    kill = f"{{ kill -9 $GIT_TEST_RUNNER; {trap.kill_git}; }}"
     site.repo.git("config", "filter.trap.smudge", nth(site, number, kill) + "; cat")
     assert runner(site, tip).wait(timeout=30) == -signal.SIGKILL
     assert site.journal.exists()
@@ -473,7 +473,7 @@ async def test_the_next_runner_waits_for_the_git_of_a_killed_one(site: Site, tra
     tip = site.branch("work", **everything(site))
     gate = site.home / "gate"
     os.mkfifo(gate)
-    kill = f"{{ kill -9 $RUNNER; read x < {gate}; }}"
+    kill = f"{{ kill -9 $GIT_TEST_RUNNER; read x < {gate}; }}"
     site.repo.git("config", "filter.trap.smudge", nth(site, 2, kill) + "; cat")
     assert runner(site, tip).wait(timeout=30) == -signal.SIGKILL
     trap.plan("")

@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import Workspace
+from codefleet.runner import worktree
+from codefleet.runner.leftovers import put_mark
 from codefleet.runner.repos import slot
 from codefleet.runner.repos.salvage import git_dir
-from codefleet.runner.worktree import Pool, branch_name
+from codefleet.runner.repos.seed import Seed
+from codefleet.runner.worktree import Occupied, Pool, branch_name
 from tests.gitrepo import SampleRepo, make_repo
 from tests.trap import Trap
 
@@ -38,14 +41,8 @@ async def nobody() -> Collection[Path]:
     return ()
 
 
-def forget_holder(path: Path) -> None:
-    """As if the process that took this slot had been killed."""
-    hold = slot.held_by(path)
-    assert hold
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    text = (git_dir(path) / slot.HELD).read_text()
-    (git_dir(path) / slot.HELD).write_text(text.replace(str(os.getpid()), str(gone.pid)))
+def sleeper(folder: Path) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(["sleep", "600"], cwd=folder, env={"PATH": os.environ["PATH"]})
 
 
 def files(path: Path) -> set[str]:
@@ -137,7 +134,7 @@ async def test_releasing_frees_the_branch_for_deletion(pool: Pool, repo: SampleR
 
 async def test_a_worktree_in_use_is_not_given_away_after_its_runner_died(pool: Pool) -> None:
     first = await pool.take("fleet/x", "main", in_use=nobody)
-    forget_holder(first)
+    pool.locks.drop(first)
 
     async def in_use() -> Collection[Path]:
         return [first]
@@ -152,13 +149,133 @@ async def test_a_worktree_just_taken_is_not_given_away_before_anyone_wrote_it_do
     assert await pool.take("fleet/y", "main", in_use=nobody) != first
 
 
+async def test_a_worktree_that_another_process_holds_is_neither_given_back_nor_removed(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    repo.write("a.txt", "edit", at=path)
+    other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+    for end in (other.release, other.remove):
+        with pytest.raises(Occupied, match="in use"):
+            await end(path)
+    assert repo.git("symbolic-ref", "--short", "HEAD", at=path) == "fleet/x"
+    assert (path / "a.txt").read_text() == "edit"
+    pool.locks.drop(path)
+    await other.remove(path)
+    assert repo.read("fleet/x", "a.txt") == "edit"
+
+
+async def test_a_branch_whose_worktree_another_process_holds_goes_on_in_another_one(
+    pool: Pool, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worktree, "WAIT_FOR_HOLDER_S", 0.0)
+    theirs = await pool.take("fleet/x", "main", in_use=nobody, run="x.1")
+    tip = repo.commit("first", at=theirs)
+    repo.write("a.txt", "unsaved\n", at=theirs)
+    other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+    ours = await other.take("fleet/x", "main", in_use=nobody, run="x.2")
+    assert ours != theirs
+    assert repo.sha("HEAD^", at=ours) == tip
+    assert (ours / "a.txt").read_text() == "unsaved\n"
+    goes_on = repo.commit("second", at=ours)
+    await pool.release(theirs)
+    assert repo.sha("fleet/x") == goes_on
+
+
+async def test_a_worktree_about_to_be_let_go_is_waited_for(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    theirs = await pool.take("fleet/x", "main", in_use=nobody, run="x.1")
+    repo.write("a.txt", "unsaved\n", at=theirs)
+    looked = asyncio.Event()
+
+    async def look() -> Collection[Path]:
+        looked.set()
+        return ()
+
+    other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+    taking = asyncio.create_task(other.take("fleet/x", "main", in_use=look, run="x.2"))
+    await looked.wait()
+    pool.locks.drop(theirs)
+    assert await taking == theirs
+    assert (theirs / "a.txt").read_text() == "unsaved\n"
+
+
+async def test_a_run_gets_its_worktree_back_unless_another_run_has_it(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody, run="x.1")
+    pool.locks.drop(path)
+    other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+    assert await other.regain(path, "fleet/x", "x.1")
+    assert not await pool.regain(path, "fleet/y", "y.1")
+    other.locks.drop(path)
+    assert await other.take("fleet/y", "main", in_use=nobody, run="y.1") == path
+    assert not await pool.regain(path, "fleet/x", "x.1")
+    other.locks.drop(path)
+    assert not await pool.regain(path, "fleet/x", "x.1")
+
+
+async def test_a_lock_whose_file_was_deleted_is_no_lock(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody, run="x.1")
+    shutil.rmtree(tmp_path / "locks" / "slots")
+    assert not pool.locks.is_whole(path)
+    other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+    assert await other.regain(path, "fleet/y", "y.1")
+    assert not await pool.regain(path, "fleet/x", "x.1")
+
+
+async def test_a_mark_in_the_git_folder_does_not_make_a_worktree_clean(
+    pool: Pool, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    (git_dir(path) / "fleet-clean").touch()
+    repo.write("a.txt", "edit", at=path)
+    pool.locks.drop(path)
+    assert await pool.take("fleet/y", "main", in_use=nobody) == path
+    assert repo.read("fleet/x", "a.txt") == "edit"
+
+
+async def test_the_number_of_a_deleted_worktree_is_not_used_again_while_it_is_held(
+    pool: Pool, tmp_path: Path, repo: SampleRepo
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    shutil.rmtree(path)
+    other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+    assert await other.take("fleet/y", "main", in_use=nobody) != path
+
+
+async def test_a_worktree_in_which_somebody_works_is_not_handed_on(pool: Pool) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody)
+    with sleeper(path) as shell:
+        assert await pool.take("fleet/x", "main", in_use=nobody) == path
+        await pool.release(path)
+        assert await pool.take("fleet/y", "main", in_use=nobody) != path
+        assert shell.poll() is None
+        shell.kill()
+    assert await pool.take("fleet/z", "main", in_use=nobody) == path
+
+
+async def test_what_the_last_run_left_at_work_in_a_worktree_is_ended_before_it_is_handed_on(
+    pool: Pool,
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody, run="a-run-of-x")
+    marked = sleeper(path)
+    put_mark(marked.pid, "a-run-of-x")
+    pool.locks.drop(path)
+    assert await pool.take("fleet/y", "main", in_use=nobody, run="a-run-of-y") == path
+    assert marked.wait(20) == -signal.SIGKILL
+
+
 async def test_what_a_dead_run_left_is_saved_on_its_branch_before_reuse(
     pool: Pool, repo: SampleRepo
 ) -> None:
     first = await pool.take("fleet/dead", "main", in_use=nobody)
     repo.write("a.txt", "edit", at=first)
     repo.write("new.txt", "new", at=first)
-    forget_holder(first)
+    pool.locks.drop(first)
     second = await pool.take("fleet/next", "main", in_use=nobody)
     assert second == first
     assert files(second) == ALL
@@ -216,7 +333,7 @@ async def test_a_run_that_left_its_branch_goes_on_in_its_worktree(
     path = await pool.take("fleet/x", "main", in_use=nobody)
     repo.git("checkout", "--quiet", "--detach", at=path)
     tip = repo.commit("adrift", at=path)
-    forget_holder(path)
+    pool.locks.drop(path)
     assert await pool.take("fleet/x", "main", in_use=nobody) == path
     assert repo.sha("fleet/x") == tip
     assert repo.git("symbolic-ref", "--short", "HEAD", at=path) == "fleet/x"
@@ -265,13 +382,13 @@ async def test_a_lock_on_the_head_of_a_worktree_does_not_stop_the_next_run_there
     path = await pool.take("fleet/x", "main", in_use=nobody)
     repo.git("checkout", "--quiet", "--detach", at=path)
     (git_dir(path) / "HEAD.lock").touch()
-    forget_holder(path)
+    pool.locks.drop(path)
     assert await pool.take("fleet/x", "main", in_use=nobody) == path
     assert repo.git("symbolic-ref", "--short", "HEAD", at=path) == "fleet/x"
 
 
 async def test_a_worktree_let_go_after_a_killed_git_is_not_given_to_two(
-    pool: Pool, repo: SampleRepo, trap: Trap
+    pool: Pool, repo: SampleRepo, trap: Trap, tmp_path: Path
 ) -> None:
     first = await pool.take("fleet/old", "main", in_use=nobody)
     await pool.release(first)
@@ -283,14 +400,15 @@ async def test_a_worktree_let_go_after_a_killed_git_is_not_given_to_two(
             await asyncio.sleep(0)
         with suppress(TimeoutError):
             async with asyncio.timeout(0.3):
-                while slot.held_by(first):
+                while pool.locks.is_held(first):
                     await asyncio.sleep(0.01)
         return ()
 
     async def second() -> Path:
-        while slot.held_by(first) is None:
+        while not pool.locks.is_held(first):
             await asyncio.sleep(0)
-        return await pool.take("fleet/y", "main", in_use=seen_before)
+        other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+        return await other.take("fleet/y", "main", in_use=seen_before)
 
     one, other = await asyncio.gather(pool.take("fleet/x", "main", in_use=nobody), second())
     assert one != other
@@ -346,7 +464,7 @@ async def test_a_worktree_that_lost_its_tie_to_git_is_mended_and_its_edits_saved
 ) -> None:
     path = await pool.take("fleet/x", "main", in_use=nobody)
     repo.write("a.txt", "edit", at=path)
-    forget_holder(path)
+    pool.locks.drop(path)
     (path / ".git").unlink()
     assert await pool.slots() == []
     assert await pool.take("fleet/y", "main", in_use=nobody) == path
@@ -513,7 +631,7 @@ async def test_a_worktree_with_a_broken_index_is_saved_and_used_again(
     broken = await pool.take("fleet/x", "main", in_use=nobody)
     repo.write("a.txt", "edit", at=broken)
     (git_dir(broken) / "index").write_bytes(b"not an index")
-    forget_holder(broken)
+    pool.locks.drop(broken)
     assert await pool.take("fleet/y", "main", in_use=nobody) == broken
     assert repo.read("fleet/x", "a.txt") == "edit"
     assert files(broken) == ALL
@@ -527,7 +645,7 @@ async def test_a_worktree_that_cannot_be_saved_is_left_and_another_one_is_used(
     repo.write(".gitattributes", "* filter=broken", at=broken)
     repo.git("config", "filter.broken.clean", "false")
     repo.git("config", "filter.broken.required", "true")
-    forget_holder(broken)
+    pool.locks.drop(broken)
     other = await pool.take("fleet/y", "main", in_use=nobody)
     assert other != broken
     assert (broken / "a.txt").read_text() == "edit"
@@ -537,12 +655,14 @@ async def test_ignored_files_named_in_worktreeinclude_are_copied(
     pool: Pool, repo: SampleRepo
 ) -> None:
     repo.write(".worktreeinclude", "# what agents need\n.env\na.txt\n*.log\n!noise.log\nplain\n")
+    repo.git("add", ".worktreeinclude")
+    repo.git("commit", "--quiet", "--message=list")
     repo.write(".env", "KEY=1")
     repo.write("deep/sp ace\n.log", "odd name")
     repo.write("noise.log", "left out")
     repo.write("plain", "named but not ignored")
-    path = await pool.take("fleet/x", "main", in_use=nobody, seed=repo.path)
-    assert files(path) == ALL | {".env", "deep/sp ace\n.log"}
+    path = await pool.take("fleet/x", "main", in_use=nobody, seed=Seed(repo.path, "main"))
+    assert files(path) == ALL | {".env", ".worktreeinclude", "deep/sp ace\n.log"}
     assert repo.git("status", "--porcelain", at=path) == ""
 
 
@@ -552,12 +672,12 @@ async def test_a_copied_link_stays_a_link_and_no_copy_leaves_the_worktree(
     outside = tmp_path / "outside"
     outside.mkdir()
     (repo.path / "conf").symlink_to(outside)
+    repo.write(".worktreeinclude", ".env\n*.log\n")
     repo.commit("a link to elsewhere")
     (repo.path / "conf").unlink()
     repo.write("conf/secret.log", "secret")
     (repo.path / ".env").symlink_to(outside / "env")
-    repo.write(".worktreeinclude", ".env\n*.log\n")
-    path = await pool.take("fleet/x", "main", in_use=nobody, seed=repo.path)
+    path = await pool.take("fleet/x", "main", in_use=nobody, seed=Seed(repo.path, "main"))
     assert (path / ".env").is_symlink()
     assert [*outside.iterdir()] == []
 

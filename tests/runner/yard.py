@@ -36,7 +36,9 @@ class Yard:
     async def shell(self, script: str, *, run: str = "t.1", grace_s: float = 0.3) -> Kept:
         return await self.start("sh", "-c", script, run=run, grace_s=grace_s)
 
-    async def begin(self, start: Start, *, run: str = "t.1", grace_s: float = 0.3) -> Kept:
+    async def begin(
+        self, start: Start, *, run: str = "t.1", grace_s: float = 0.3, lock: int | None = None
+    ) -> Kept:
         kept = await custody.start(
             self.folder(run),
             start,
@@ -44,6 +46,7 @@ class Yard:
             env={"PATH": os.environ["PATH"]},
             run_id=self.tag(run),
             grace_s=grace_s,
+            lock=lock,
         )
         self.kept.append(kept)
         return kept

@@ -11,7 +11,7 @@ from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import TaskId
 from codefleet.domain.scheduling import Want
 from codefleet.domain.words import Outcome
-from codefleet.ports import Store, Write
+from codefleet.ports import Store, TaskQuery, Write
 from tests.store.samples import (
     LEASE,
     START,
@@ -21,6 +21,7 @@ from tests.store.samples import (
     completed,
     ended,
     get,
+    ids,
     seat,
     take,
     task,
@@ -79,8 +80,8 @@ async def test_no_seat_gets_no_task(store: Store) -> None:
         ({"labels": ("a\0", '"\\{},NULL')}, Want(labels=("a\0", '"\\{},NULL')), True),
         ({"labels": ("a",)}, Want(labels=("a", "c")), False),
         ({"labels": ()}, Want(labels=("a",)), False),
-        ({}, Want(task=TaskId("one")), True),
-        ({}, Want(task=TaskId("two")), False),
+        ({}, Want(tasks=(TaskId("two"), TaskId("one"))), True),
+        ({}, Want(tasks=(TaskId("two"),)), False),
         ({"paused": True}, Want(), False),
         ({"assignee": "claude-1"}, Want(), True),
         ({"assignee": "claude-2"}, Want(), False),
@@ -95,7 +96,19 @@ async def test_a_claim_gives_only_what_is_wanted(
 
 async def test_a_wanted_task_is_claimed_past_more_urgent_ones(store: Store) -> None:
     await add(store, task("urgent", priority=5), task("wanted", priority=1))
-    assert await claim(store, Want(task=TaskId("wanted"))) == ["wanted"]
+    assert await claim(store, Want(tasks=(TaskId("wanted"),))) == ["wanted"]
+
+
+async def test_a_claim_limited_to_some_tasks_takes_them_in_order_and_no_others(
+    store: Store, clock: StillClock
+) -> None:
+    tasks = [task("other", priority=5), task("low", priority=1), task("high", priority=4)]
+    await add(store, *tasks, task("late", not_before=clock.now() + timedelta(hours=1)))
+    want = Want(tasks=(TaskId("low"), TaskId("high"), TaskId("late")))
+    claims = await store.claim([seat(name) for name in "abcd"], want, lease=LEASE)
+    assert [each.task.id for each in claims] == ["high", "low"]
+    clock.advance(seconds=31)
+    assert sorted(await claim(store, Want(tasks=(TaskId("low"),)))) == ["low"]
 
 
 async def test_an_assigned_task_goes_to_its_seat_and_the_others_share_the_rest(
@@ -159,7 +172,7 @@ async def test_a_lost_lease_holds_no_scope(store: Store, clock: StillClock) -> N
     await add(store, task("mail", scope=("src/**",), labels=("x",)), task("post", scope=("src/a",)))
     await claim(store)
     clock.advance(seconds=31)
-    assert await claim(store, Want(task=TaskId("post"))) == ["post"]
+    assert await claim(store, Want(tasks=(TaskId("post"),))) == ["post"]
 
 
 async def test_a_task_starts_at_its_not_before_and_no_sooner(
@@ -171,6 +184,19 @@ async def test_a_task_starts_at_its_not_before_and_no_sooner(
     assert await store.next_start() == START + timedelta(seconds=10)
     clock.advance(seconds=0.000001)
     assert await claim(store) == ["rests"]
+
+
+async def test_a_rest_that_begins_in_the_future_holds_nobody(
+    store: Store, clock: StillClock
+) -> None:
+    """The clock was a year ahead when it was written, and has been set right since."""
+    later = START + timedelta(days=365)
+    rest = {"resting_since": later, "not_before": later + timedelta(minutes=5)}
+    await add(store, task("parked", **rest), task("planned", not_before=later))
+    assert await ids(store, TaskQuery(ready=True)) == ["parked"]
+    assert await store.next_start() == later
+    assert await claim(store) == ["parked"]
+    assert await claim(store) == []
 
 
 async def test_next_start_is_the_first_moment_that_frees_something(

@@ -164,7 +164,7 @@ async def test_a_lost_task_is_claimed_only_by_who_wants_it(store: Store, clock: 
     await claim(store)
     clock.advance(seconds=31)
     assert await claim(store, Want(coders=("claude",))) == []
-    assert await claim(store, Want(task=TaskId("b"))) == []
+    assert await claim(store, Want(tasks=(TaskId("b"),))) == []
     assert await claim(store, Want(coders=("codex",))) == ["a"]
 
 
@@ -210,7 +210,7 @@ async def test_the_former_holder_cannot_complete_the_task(store: Store, clock: S
 async def test_an_adopted_run_goes_on_under_a_new_fence(store: Store) -> None:
     await add(store, task("a"))
     claimed = await take(store)
-    taken = lifecycle.adopt(claimed.task, claimed.run, RunnerId("runner-2"), START, LEASE)
+    taken = lifecycle.adopt(claimed.task, claimed.run, RunnerId("runner-2"), START, START + LEASE)
     await store.write(Write(tasks=[taken.task], runs=[taken.run], events=taken.events))
     with pytest.raises(LostRun):
         await store.write(renewed(claimed.run, START + LEASE))
@@ -222,7 +222,7 @@ async def test_of_two_who_adopt_only_the_first_succeeds(store: Store) -> None:
     await add(store, task("a"))
     claimed = await take(store)
     for runner in ("runner-2", "runner-3"):
-        taken = lifecycle.adopt(claimed.task, claimed.run, RunnerId(runner), START, LEASE)
+        taken = lifecycle.adopt(claimed.task, claimed.run, RunnerId(runner), START, START + LEASE)
         step = Write(tasks=[taken.task], runs=[taken.run], events=taken.events)
         if runner == "runner-2":
             await store.write(step)

@@ -129,6 +129,17 @@ async def test_open_questions_are_those_without_an_answer(store: Store) -> None:
     assert await store.questions(ids=[QuestionId("q1")], open_only=True) == []
 
 
+async def test_questions_of_a_task_are_those_that_its_agents_asked(store: Store) -> None:
+    mine, other = question("q1"), question("q2").evolve(task=TaskId("b"))
+    await store.write(Write(questions=[mine, other]))
+    assert await store.questions(tasks=[TaskId("b")]) == [other]
+    assert await store.questions(tasks=[TaskId("b"), TaskId("a")]) == [mine, other]
+    answered = other.evolve(answer="red", answered_at=START, version=1)
+    await store.write(Write(questions=[answered]))
+    assert await store.questions(tasks=[TaskId("b")], open_only=True) == []
+    assert await store.questions(tasks=[]) == []
+
+
 async def test_conflicts_are_read_since_a_moment(store: Store) -> None:
     late = conflict("c2").evolve(found_at=START + timedelta(hours=1))
     await store.write(Write(conflicts=[conflict("c1"), late]))

@@ -240,14 +240,35 @@ async def test_a_moment_of_another_zone_is_the_same_moment(store: Store, clock: 
     assert await claim(store) == ["far"]
 
 
-async def test_a_nul_in_any_field_is_kept_or_stood_in_for_and_found(store: Store) -> None:
+async def test_every_store_keeps_and_exports_the_same_stand_in_for_nul(
+    store: Store,
+) -> None:
     await add(store, task("a", labels=("a\0b",), assignee="x\0", repo="r\0", prompt="\0 \\u0000"))
     await store.write(Write(settings={"n\0": "v\0"}))
     assert await ids(store, TaskQuery(repo="r\0")) == ["a"]
     assert await ids(store, TaskQuery(ids=[TaskId("b\0")], label="x\0")) == []
     assert await store.matching("a\0") == []
     (found,) = await store.tasks(TaskQuery())
-    assert found.prompt in ("\0 \\u0000", "\ufffd \\u0000")
-    assert list(await store.settings()) in (["n\0"], ["n\ufffd"])
+    assert found.prompt == "\ufffd \\u0000"
+    assert (found.repo, found.labels) == ("r\ufffd", ("a\ufffdb",))
+    assert await ids(store, TaskQuery(repo=found.repo)) == ["a"]
+    assert await store.settings() == {"n\ufffd": "v\ufffd"}
+    exported = "".join([body async for _, body in store.export()])
+    assert "u0000" not in exported.replace("\\\\u0000", "")
     await store.write(Write(settings={"n\0": None}))
     assert await store.settings() == {}
+
+
+async def test_tasks_are_found_by_those_whose_agents_created_them(store: Store) -> None:
+    root, other = task("root"), task("other")
+    children = [task("first", parent=root.id, priority=1), task("second", parent=root.id)]
+    below = task("below", parent=children[0].id)
+    await add(store, root, other, *children, below)
+    assert await ids(store, TaskQuery(parents=[root.id])) == ["second", "first"]
+    assert await ids(store, TaskQuery(parents=[root.id, children[0].id], newest_first=True)) == [
+        *("below", "second", "first")
+    ]
+    assert await ids(store, TaskQuery(parents=[other.id])) == []
+    assert await ids(store, TaskQuery(parents=[])) == []
+    await store.write(Write(tasks=[below.evolve(priority=5, version=1)]))
+    assert await ids(store, TaskQuery(parents=[children[0].id], limit=1)) == ["below"]

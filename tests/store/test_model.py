@@ -184,7 +184,8 @@ class StoreBesideModel(RuleBasedStateMachine):
     @rule(data=st.data())
     def adopt(self, data: st.DataObject) -> None:
         held, run = self.pick_held(data)
-        taken = lifecycle.adopt(held, run, RunnerId("r2"), self.clock.now(), LEASE)
+        now = self.clock.now()
+        taken = lifecycle.adopt(held, run, RunnerId("r2"), now, now + LEASE)
         self.write(Write(tasks=[taken.task], runs=[taken.run], events=taken.events))
 
     @precondition(lambda self: self.has(State.PENDING, State.RUNNING, State.FAILED))

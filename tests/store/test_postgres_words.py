@@ -15,6 +15,8 @@ BEFORE_TEXTS = (
     b"DROP FUNCTION by_word(text)",
     b"DROP FUNCTION insist(boolean)",
     b"DROP INDEX runs_by_lease",
+    b"ALTER TABLE tasks DROP COLUMN parent, DROP COLUMN resting_since",
+    b"ALTER TABLE questions DROP COLUMN task",
     b"CREATE FUNCTION holds(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
     b"DELETE FROM codefleet_migrations WHERE number >= 5",
 )

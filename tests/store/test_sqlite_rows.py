@@ -101,7 +101,7 @@ def an_old_store(path: Path, version: int) -> None:
     file = sqlite3.connect(path, isolation_level=None)
     for script in schema.migrations()[:version]:
         file.executescript(script.read_text())
-    held = lifecycle.claim(task("a"), seat(), START, timedelta(seconds=30), None)
+    held = lifecycle.claim(task("a"), seat(), START, START + timedelta(seconds=30), None)
     values = {
         "a": without_needs(held.task),
         "b": without_needs(task("b", scope=["x"], needs=["a"])),

@@ -15,6 +15,11 @@ from tests.store.samples import StillClock, add, completed, event, get, ids, tak
 
 ONE_BY_ONE = """
 PRAGMA user_version = 7;
+DROP TABLE boot;
+DROP INDEX tasks_ready; CREATE INDEX tasks_ready ON tasks (priority DESC, place);
+ALTER TABLE tasks DROP COLUMN resting_since;
+DROP INDEX tasks_by_parent; ALTER TABLE tasks DROP COLUMN parent;
+DROP INDEX questions_by_task; ALTER TABLE questions DROP COLUMN task;
 DROP TRIGGER texts_added; DROP TRIGGER texts_changed; DROP TRIGGER texts_removed;
 DROP TABLE texts_indexed;
 INSERT INTO texts_by_word (texts_by_word) VALUES ('rebuild');

@@ -241,3 +241,33 @@ async def test_trouble_at_a_provider_is_waited_out_and_costs_no_attempt(
     assert (first.outcome, first.reason) == (Outcome.RELEASED, Reason.CRASHED)
     assert second.outcome is Outcome.SUBMITTED
     assert (await fleet.get(task.id)).attempts == 0
+
+
+async def test_a_task_goes_back_to_its_own_coder_once_that_works_again(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    configure(fleet, 'attempts = 2\nrest_s = 0.0\n[coders.command]\nargv = ["false"]\n')
+    await rest(fleet, "scripted", hours=None)
+    task = await add("Hops", "write a.txt a", fallback="command", model="large")
+
+    async def fallback_failed() -> bool:
+        runs = await fleet.runs_of(task.id)
+        return bool(runs and runs[0].outcome)
+
+    await crew.until(crew.loop(), fallback_failed)
+    await fleet.wake("scripted")
+    await crew.work()
+    first, *_, last = await fleet.runs_of(task.id)
+    assert (first.coder, last.coder) == ("command", "scripted")
+    done = await fleet.get(task.id)
+    assert (done.state, done.model, done.fallback) == ("completed", "large", "command")
+
+
+async def test_a_retried_task_begins_with_its_own_coder(fleet: Fleet, crew: Crew, add: Add) -> None:
+    configure(fleet, 'attempts = 1\n[coders.command]\nargv = ["false"]\n')
+    await rest(fleet, "scripted", hours=None)
+    task = await add("Hops", "write a.txt a", fallback="command")
+    await crew.work()
+    assert (await fleet.get(task.id)).state is State.FAILED
+    again = await fleet.retry(task.id)
+    assert (again.coder, again.fallback) == ("scripted", "command")

@@ -114,6 +114,24 @@ async def test_a_limit_that_is_nearly_spent_is_told_once_over_all_runs_of_the_ta
     assert await warnings(fleet) == ["the task has cost 0.85 USD, 85 % of 1.00 USD allowed"]
 
 
+async def test_a_limit_that_is_overrun_in_one_step_is_told_all_the_same(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    await add("Leap", "usage cost=1.5", "write a.txt a", budget={"usd": 1.0})
+    await crew.work()
+    assert await warnings(fleet) == ["the task cost 1.50 USD of 1.00 USD allowed"]
+
+
+async def test_a_day_that_is_overrun_in_one_step_is_told_all_the_same(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    settings(fleet, "day_budget_usd = 1.0\n")
+    await add("Leap", "usage cost=1.5", "write a.txt a")
+    await crew.work()
+    await crew.work()
+    assert len(await warnings(fleet)) == 1
+
+
 async def created(fleet: Fleet, parent: Task, *costs: float) -> list[Task]:
     """Tasks that the agent of this one adds while it works, each of which costs so much."""
     seat = Seat("agent-9", RunnerId("r-9"), fleet.host, "scripted")
@@ -123,7 +141,7 @@ async def created(fleet: Fleet, parent: Task, *costs: float) -> list[Task]:
         Draft(title=f"Child {n}", prompt=script(f"write {n}.txt x", f"usage cost={cost}"))
         for n, cost in enumerate(costs)
     ]
-    children = await fleet.add(drafts, by=claim.run)
+    children = await fleet.acting_for(claim.run.id).add(drafts)
     used = await fleet.note(claim.run, usage=Usage(cost_usd=0.5))
     await fleet.complete(used, "the children do it")
     return list(children)

@@ -48,18 +48,28 @@ async def test_a_folder_elsewhere_that_git_is_pointed_to_is_neither_saved_nor_cl
 
 
 LEFT = {
-    "core.fsmonitor": "git config core.fsmonitor {trap}",
-    "core.hooksPath": "git config core.hooksPath {trap}.d",
-    "hooks/pre-commit": "mkdir -p {git}/hooks && cp {trap} {git}/hooks/pre-commit",
-    "filter.x.clean": "git config filter.x.clean {trap} && git config filter.x.smudge {trap}",
-    "include.path": "git config include.path {trap}.more",
-    "alias.st": "git config alias.st '!{trap}'",
-    "info/attributes": "mkdir -p {git}/info && echo '*.x binary' > {git}/info/attributes",
     "info/exclude": "mkdir -p {git}/info && echo '*.x' > {git}/info/exclude",
-    "core.sshCommand": "git config core.sshCommand {trap}",
-    "remote.origin.url": "git remote set-url origin ext::{trap}",
+    "remote.origin.url": "git remote set-url origin {trap}.git",
+    "merge.conflictstyle": "git config merge.conflictStyle diff3",
 }
 PUT_BACK = {
+    "core.fsmonitor": "git config core.fsmonitor {trap}",
+    "core.hooksPath": "git config core.hooksPath {trap}.d",
+    "core.pager": "git config core.pager {trap}",
+    "hooks/pre-commit": "mkdir -p {git}/hooks && cp {trap} {git}/hooks/pre-commit",
+    "hooks/post-merge": "mkdir -p {git}/hooks && cp {trap} {git}/hooks/post-merge &&"
+    " head -c 2000000 /dev/zero >> {git}/hooks/post-merge",
+    "filter.x.clean": "git config filter.x.clean {trap} && git config filter.x.smudge {trap}",
+    "merge.x.driver": "git config merge.x.driver {trap}",
+    "diff.x.textconv": "git config diff.x.textconv {trap}",
+    "include.path": "git config include.path {trap}.more",
+    "includeif.gitdir:/.path": "git config includeIf.gitdir:/.path {trap}.more",
+    "alias.st": "git config alias.st '!{trap}'",
+    "credential.helper": "git config credential.helper {trap}",
+    "info/attributes": "mkdir -p {git}/info && echo '*.x binary' > {git}/info/attributes",
+    "core.sshCommand": "git config core.sshCommand {trap}",
+    "remote.origin.url": "git remote set-url origin ext::{trap}",
+    "remote.new.url": "git config remote.new.url ext::{trap}",
     "user.email": "git config user.email agent@example.org",
     "extensions.strange": "git config core.repositoryformatversion 1; "
     "git config extensions.strange 1",
@@ -101,10 +111,11 @@ async def test_what_was_set_for_all_worktrees_while_an_agent_worked_is_told_once
 
 
 @pytest.mark.parametrize("what", PUT_BACK)
-async def test_what_breaks_the_checkout_hides_work_or_renames_its_user_is_put_back(
+async def test_what_starts_programs_breaks_the_checkout_or_hides_work_is_put_back(
     what: str, fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, trap: Path
 ) -> None:
     repo.git("config", "filter.lfs.clean", "cat")
+    repo.git("remote", "add", "origin", str(trap.with_name("origin.git")))
     before = _told_to_git(repo)
     does = PUT_BACK[what].format(trap=trap, git=repo.path / ".git")
     task = await add("Set", "write a.txt a", f"shell {does}")
@@ -116,6 +127,49 @@ async def test_what_breaks_the_checkout_hides_work_or_renames_its_user_is_put_ba
     assert (await fleet.get(task.id)).state is State.COMPLETED
     assert repo.read("main", "a.txt") == "a\n"
     assert repo.git("status", "--porcelain") == ""
+    assert not trap.with_name("caught").exists()
+
+
+EVERY_TRAP = """\
+for way in clean smudge process; do git config filter.x.$way {trap}; done
+git config merge.x.driver "{trap} %A %O %B"
+git config core.fsmonitor {trap}
+git config core.hooksPath {trap}.d
+git config core.alternateRefsCommand {trap}
+git config diff.x.textconv {trap}
+git config diff.external {trap}
+git config gpg.program {trap}
+mkdir -p {git}/info {trap}.d
+echo '* filter=x merge=x diff=x' > {git}/info/attributes
+for hook in post-checkout reference-transaction post-index-change; do cp {trap} {trap}.d/$hook; done
+"""
+
+
+async def test_the_fleets_git_starts_nothing_that_an_agent_set_while_others_work(
+    fleet: Fleet,
+    repo: SampleRepo,
+    crew: Crew,
+    add: Add,
+    trap: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KEY_OF_THE_RUNNER", "sesame")
+    trap.write_text(f"#!/bin/sh\nenv >> {trap.with_name('caught')}\ncat\n")
+    script = trap.with_name("set-traps")
+    script.write_text(EVERY_TRAP.format(trap=trap, git=repo.path / ".git"))
+    gate = trap.with_name("gate")
+    wait = f"shell while ! test -e {gate}; do sleep 0.02; done"
+    await add("First", f"shell sh {script}", "write a.txt first", wait)
+    await add("Second", "write a.txt second", wait)
+
+    async def both_are_done() -> bool:
+        if any(e.kind == "conflict.found" for e in await fleet.events()):
+            gate.touch()  # so the radar has taken its snapshots
+        return any(t.state is State.COMPLETED for t in await fleet.list(TaskQuery()))
+
+    await crew.until(crew.loop(radar_s=0.1), both_are_done)
+    assert gate.exists()
+    assert not trap.with_name("caught").exists()
 
 
 def _told_to_git(repo: SampleRepo) -> tuple[list[str], list[str]]:
@@ -149,9 +203,37 @@ async def test_a_filter_that_an_agent_set_for_its_own_worktree_is_never_run(
         "echo '* filter=x' > .gitattributes",
     )
     task = await add("Own", f"shell {' && '.join(own)}", "write a.txt a")
-    await crew.work(radar_s=3600.0)
+    await crew.work(radar_s=0.1)
     assert (await fleet.get(task.id)).state is State.COMPLETED
     assert not (tmp_path / "caught").exists()
+
+
+@pytest.mark.parametrize("where", [".", "nested"])
+async def test_a_repository_that_an_agent_made_starts_nothing(
+    where: str, fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, trap: Path
+) -> None:
+    makes = (
+        f"mkdir -p {where} && cd {where} && rm -f .git && git init --quiet",
+        f"git config filter.x.clean {trap}",
+        f"git config core.fsmonitor {trap}",
+        "mkdir -p .git/info && echo '* filter=x' > .git/info/attributes",
+        "echo b > b.txt",
+    )
+    await add("Make", f"shell {' && '.join(makes)}", "write a.txt a")
+    await crew.work()
+    assert repo.saved("b.txt") == {"b\n"}
+    assert not trap.with_name("caught").exists()
+
+
+async def test_a_filter_of_the_user_goes_on_working(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    repo.write(".gitattributes", "*.up filter=up\n")
+    repo.commit("attributes")
+    repo.git("config", "filter.up.clean", "tr a-z A-Z")
+    await add("Shout", "write a.up hello")
+    await crew.work()
+    assert repo.read("main", "a.up") == "HELLO\n"
 
 
 async def test_of_two_agents_neither_makes_the_others_settings_the_usual_ones(

@@ -3,9 +3,11 @@
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import pytest
 
 import codefleet
@@ -15,6 +17,7 @@ from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, RunnerId, Task
 from codefleet.domain.scheduling import Want
 from codefleet.domain.words import Outcome, State
+from codefleet.doors.cli.status import draw
 from codefleet.fleet import Fleet
 from codefleet.runner.desk import Desk
 from codefleet.runner.homecoming import come_home
@@ -202,12 +205,37 @@ async def test_a_machine_that_was_switched_off_archives_what_it_had_not_sent(pai
     async def nobody() -> list[Path]:
         return []
 
-    worktree = await Workplace(place, repo).pool.take(branch, "main", in_use=nobody)
+    pool = Workplace(place, repo).pool
+    worktree = await pool.take(branch, "main", in_use=nobody)
     (worktree / "unsent.txt").write_text("unsent\n")
-    held = Path(pair.clone.git("rev-parse", "--git-dir", at=worktree)) / "fleet-held"
-    held.write_text(f'["{branch}", 1, 1]')
+    pool.locks.drop(worktree)  # as the end of its holder does
     await come_home(place)
     assert pair.remote.saved("unsent.txt") == {"unsent\n"}
+
+
+@pytest.mark.parametrize("how", ["deleted", "reset", "ahead"])
+async def test_only_the_approved_commit_lands_whatever_the_remotes_branch_became(
+    pair: Pair, how: str
+) -> None:
+    await share(desk(pair.ada), "shop")
+    task = await add(pair.ada, "Paint", "write a.txt one", lands="review")
+    await Crew(pair.ada).work()
+    branch = str((await pair.ada.get(task.id)).branch)
+    await pair.bob.land(task.id)
+    tree = pair.remote.git("rev-parse", f"{branch}^{{tree}}")
+    who = ("-c", "user.name=Eve", "-c", "user.email=eve@example.org")
+    more = pair.remote.git(*who, "commit-tree", tree, "-p", branch, "-m", "slip in")
+    to = {"deleted": ("-d",), "reset": (), "ahead": ()}[how]
+    new = {"deleted": (), "reset": ("main",), "ahead": (more,)}[how]
+    pair.remote.git("update-ref", *to, f"refs/heads/{branch}", *new)
+    await Crew(pair.ada).work()
+    found = await pair.ada.get(task.id)
+    if how == "ahead":
+        assert (found.state, found.approved) == (State.REVIEW, False)
+        assert "slip in" in found.note
+    else:
+        assert found.state is State.COMPLETED
+        assert pair.remote.read("main", "a.txt") == "one\n"
 
 
 async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: Pair) -> None:
@@ -220,12 +248,22 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
         events = await pair.ada.store.events(task=task.id, kinds=["run.warned"])
         return any("the work waits here" in event.text for event in events)
 
+    async def shown() -> bool:
+        status = click.unstyle("\n".join(draw(await pair.bob.status())))
+        agent = re.search(r"agent-1 +waits .*waits for the remote of shop, away since", status)
+        return bool(agent and "the remote of shop has been away for" in status)
+
     async def cut_and_finish() -> bool:
         await crew.wait_for(_working(pair.ada))
         pair.remote.path.rename(gone)
         (run,) = await pair.ada.store.runs(live=True)
         (Path(str(run.worktree)) / "go.txt").touch()
         await crew.wait_for(told)
+        await crew.wait_for(shown)
+        other = await add(pair.bob, "Varnish", "write b.txt two")
+        why = (await pair.bob.why([other]))[other.id]
+        assert why.text.startswith("waits for the remote of shop, away since")
+        await pair.bob.cancel(other.id)
         gone.rename(pair.remote.path)
         await crew.wait_for(_completed(pair.ada, task))
         return True
@@ -286,6 +324,20 @@ async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> 
     (run,) = await pair.ada.store.runs(tasks=[task.id])
     assert run.outcome is Outcome.RELEASED
     assert (await pair.ada.get(task.id)).state is State.PENDING
+
+
+async def test_a_runner_that_was_taken_for_dead_and_is_back_gives_the_attempt_back(
+    pair: Pair,
+) -> None:
+    task = await add(pair.ada, "Paint", "wait 60")
+    ada, bob = (Seat("agent-1", RunnerId(name), name, "scripted") for name in ("ada", "bob"))
+    (first,) = await pair.ada.store.claim([ada], Want(), lease=timedelta(0))
+    (second,) = await pair.bob.claim([bob], Want())
+    assert second.task.attempts == 1
+    for _ in range(2):
+        await pair.ada.bury(first.run, "it no longer holds its task")
+    now = await pair.ada.get(task.id)
+    assert (now.attempts, now.state, now.fence) == (0, State.RUNNING, second.run.fence)
 
 
 def test_no_part_of_a_runner_goes_by_the_clock_of_its_machine() -> None:

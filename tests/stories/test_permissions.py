@@ -223,5 +223,8 @@ async def test_what_nobody_answers_in_time_is_denied(
 
 async def make_older(fleet: Fleet, age: timedelta) -> None:
     asked: Sequence[Question] = await fleet.store.questions(open_only=True)
-    older = [q.evolve(asked_at=q.asked_at - age, version=q.version + 1) for q in asked]
-    await fleet.store.write(Write(questions=older))
+    for q in asked:
+        assert q.asked_steady
+        times = {"asked_at": q.asked_at - age, "asked_steady": q.asked_steady - age}
+        older = q.evolve(**times, version=q.version + 1)
+        await fleet.store.write(Write(questions=[older]))

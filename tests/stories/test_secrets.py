@@ -1,6 +1,7 @@
 """A key that an agent prints is nowhere afterwards."""
 
 import json
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
+from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
 pytestmark = pytest.mark.slow
@@ -141,3 +143,45 @@ async def test_no_key_is_in_the_store_when_it_is_opened_again(
     assert KEY not in str(rows)
     assert GIVEN not in str(rows)
     assert "[redacted" in str(rows)
+
+
+@pytest.mark.parametrize("ends_with_it", [True, False])
+async def test_work_with_a_known_value_in_any_commit_waits_for_a_human(
+    ends_with_it: bool,
+    fleet: Fleet,
+    repo: SampleRepo,
+    crew: Crew,
+    add: Add,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DATABASE", "a-plain-value-of-a-plain-name")
+    (fleet.home / "fleet.toml").write_text('environment = ["DATABASE"]\n')
+    commit = "git add -A && git -c user.name=a -c user.email=a@b commit --quiet -m more"
+    after = [] if ends_with_it else [f"shell rm a.txt && {commit}"]
+    task = await add("Leak", "write b.txt b", f"shell echo $DATABASE > a.txt && {commit}", *after)
+    other = await add("Work", "write c.txt c")
+    await crew.work()
+    assert (await fleet.get(other.id)).state is State.COMPLETED
+    assert (await fleet.get(task.id)).state is State.REVIEW
+    [item] = await fleet.inbox()
+    assert (item.task, "the value of DATABASE" in item.text) == (task.id, True)
+    assert "a-plain-value" not in item.text
+    await fleet.land(task.id)
+    await crew.work()
+    assert repo.read("main", "b.txt") == "b\n"
+
+
+async def test_a_listed_value_is_nowhere_whatever_its_name_and_colours(
+    fleet: Fleet, crew: Crew, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE", GIVEN)
+    (fleet.home / "fleet.toml").write_text('environment = ["DATABASE"]\n')
+    half = len(GIVEN) // 2
+    parts = f"{GIVEN[:half]}", f"{GIVEN[half:]}"
+    show = f"printf '{parts[0]}\\033[31m{parts[1]}\\n'; echo $DATABASE; exit 1"
+    task = await add("Show", "write a.txt a", checks=[f"sh -c {shlex.quote(show)}"], max_attempts=1)
+    await crew.work()
+    log = next((fleet.home / "runs").glob(f"{task.id}.1/evidence/*.log")).read_bytes()
+    assert parts[0].encode() not in log
+    assert parts[1].encode() not in log
+    assert b"\x1b[31m" in log

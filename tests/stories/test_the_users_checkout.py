@@ -10,6 +10,8 @@ from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
+from codefleet.runner.approval import approve
+from codefleet.runner.desk import Desk
 from codefleet.runner.repos.repository import find, register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
@@ -78,10 +80,12 @@ async def test_work_that_stands_on_what_the_user_took_back_waits_and_tells_the_w
 
     await crew.wait_for(says_why)
     branch = (await fleet.get(task.id)).branch
-    way_out = f"git rebase --onto main {lost[:10]} {branch}"
-    assert f"`{way_out}`" in (await fleet.get(task.id)).note
-    repo.git(*way_out.split()[1:])
+    copy, way_out = f"git branch rebased {branch}", f"git rebase --onto main {lost[:10]} rebased"
+    for command in (copy, way_out):
+        assert f"`{command}`" in (await fleet.get(task.id)).note
+        repo.git(*command.split()[1:])
     repo.git("checkout", "--quiet", "main")
+    await approve(Desk(fleet), task.id, "rebased")
 
     async def done() -> bool:
         return (await fleet.get(task.id)).state is State.COMPLETED

@@ -153,7 +153,7 @@ async def test_overlapping_scopes_never_run_together_and_the_reason_is_shown(
     running = asyncio.create_task(loop.run())
     await crew.wait_for(the_others_ran)
     assert (await fleet.get(second.id)).runs == 0
-    assert f"waits for {first.id} to leave src/till.py meets src/**" in seen
+    assert f"waits for {first.id}: src/till.py overlaps its scope src/**" in seen
     gate.touch()
 
     async def both_done() -> bool:

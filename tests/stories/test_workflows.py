@@ -1,5 +1,6 @@
 """Workflows at work: real git, real agents of the scripted kind, results handed from one to one."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,17 +8,22 @@ import pytest
 
 from codefleet.domain import workflow
 from codefleet.domain.handover import StageResult, StageStatus
-from codefleet.domain.model import Draft, Task
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Draft, RunnerId, Task
+from codefleet.domain.scheduling import Want
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.runner.cleanup import clean_up
 from codefleet.runner.desk import Desk
+from codefleet.runner.loop import Loop
 from tests.gitrepo import SampleRepo
 from tests.script import script
 from tests.stories.conftest import Crew
 
 pytestmark = pytest.mark.slow
+
+SEAT = Seat("agent-1", RunnerId("r-1"), "here", "scripted")
 
 
 def stage(name: str, *steps: str, **more: Any) -> dict[str, Any]:
@@ -435,6 +441,26 @@ async def test_a_fan_out_beyond_the_seats_waits_for_free_ones(fleet: Fleet, crew
     stands = await fleet.workflow(flow)
     assert stands.state is State.COMPLETED
     assert len(await fleet.store.runs(tasks=stands.workflow.tasks)) == 7
+
+
+async def test_a_runner_of_one_workflow_works_on_it_and_its_children_and_on_nothing_else(
+    fleet: Fleet, crew: Crew, repo: SampleRepo
+) -> None:
+    flow = await start(
+        fleet, stage("one", "write a.txt a"), stage("two", "write b.txt b", needs=["one"])
+    )
+    other = await start(fleet, stage("theirs", "write t.txt t"))
+    (seated,) = await fleet.claim([SEAT], Want(tasks=(await fleet.family_of(flow))[:1]))
+    draft = Draft(title="Child", prompt=script("write c.txt c"))
+    (child,) = await fleet.acting_for(seated.run.id).add([draft])
+    await fleet.release(seated.run, "the runner was stopped")
+    (loose,) = await fleet.add([Draft(title="Loose", prompt=script("write d.txt d"), priority=5)])
+    async with asyncio.timeout(crew.bound_s):
+        await Loop(crew.loop().desk, agents=2, workflow=flow, until_idle=True).run()
+    assert (await fleet.workflow(flow)).state is State.COMPLETED
+    assert (await fleet.get(child.id)).state is State.COMPLETED
+    assert (await fleet.get(loose.id)).state is State.PENDING
+    assert (await fleet.workflow(other)).state is State.PENDING
 
 
 async def test_the_options_of_a_task_hold_over_those_of_its_coder(

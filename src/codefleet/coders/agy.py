@@ -18,7 +18,12 @@ class Agy:
 
     name = "agy"
     program = "agy"
-    abilities = Abilities(resume=True, reports_tokens=True, says_when_done=True, verified=False)
+    abilities = Abilities(
+        resume=True,
+        reports_tokens=True,
+        says_when_done=True,
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    )
     probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:

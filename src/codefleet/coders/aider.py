@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import text
-from codefleet.coders.options import Options, flag
+from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import Said, Signal, Used
 from codefleet.ports import Abilities, Assignment, Probe, Start
@@ -21,8 +21,8 @@ class Aider:
 
     name = "aider"
     program = "aider"
-    abilities = Abilities(reports_cost=True, reports_tokens=True, verified=False)
-    probe = Probe()
+    abilities = Abilities(reports_cost=True, reports_tokens=True, keys=PROVIDER_KEYS)
+    probe = Probe(install="pip install aider-chat")
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

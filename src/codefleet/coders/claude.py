@@ -33,6 +33,7 @@ from codefleet.domain.signals import (
     Touched,
     Used,
     Wants,
+    Window,
 )
 from codefleet.domain.words import Reason
 from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
@@ -54,6 +55,8 @@ ENDS = {
     "error_max_budget_usd": Reason.BUDGET,
 }
 
+NO_SESSION = "No conversation found with session ID"
+
 
 def _logged_in(answers: Answers) -> bool | None:
     known = first_object(answers.said).get("loggedIn")
@@ -66,15 +69,18 @@ class Claude:
     name = "claude"
     program = "claude"
     abilities = Abilities(
+        verified=True,
         resume=True,
         resume_after_crash=True,
         reports_cost=True,
         reports_tokens=True,
         says_when_done=True,
-        context_tokens=1_000_000,
+        reports_context=True,
         talks=True,
+        keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
     )
     probe = Probe(
+        install="npm install -g @anthropic-ai/claude-code",
         hidden=("--permission-prompt-tool",),
         login=("auth", "status"),
         logged_in=_logged_in,
@@ -122,12 +128,8 @@ class Claude:
     def read(self, line: str) -> Iterator[Signal]:
         event = parsed(line)
         match event:
-            case {"type": "system", "subtype": "init"}:
-                yield Started(
-                    text(event.get("session_id")) or None, text(event.get("model")) or None
-                )
-            case {"type": "system", "subtype": "permission_denied", "tool_name": str(tool)}:
-                yield Tool(text(tool), f"denied: {text(event.get('message'))}")
+            case {"type": "system"}:
+                yield from _system(event)
             case {"type": "control_request", "request_id": str(id), "request": dict(request)}:
                 yield from _control(text(id), request)
             case {"type": "assistant", "error": str(kind)} if _is_main(event):
@@ -173,6 +175,17 @@ def _user(words: str, **more: str) -> str:
     """Words as the program takes them; those with a known uuid it takes only once."""
     message = {"role": "user", "content": [{"type": "text", "text": words}]}
     return json.dumps({"type": "user", "message": message, **more})
+
+
+def _system(event: Fields) -> Iterator[Signal]:
+    match event:
+        case {"subtype": "init"}:
+            session, model = text(event.get("session_id")), text(event.get("model"))
+            yield Started(session or None, model or None)
+        case {"subtype": "api_retry", "error_status": 401 | 403}:
+            yield from _refused_again(event)
+        case {"subtype": "permission_denied", "tool_name": str(tool)}:
+            yield Tool(text(tool), f"denied: {text(event.get('message'))}")
 
 
 def _control(id: str, request: Fields) -> Iterator[Signal]:
@@ -223,8 +236,15 @@ def _results(event: Fields) -> Iterator[Signal]:
 
 def _refusal(kind: str, words: str) -> Signal:
     if kind in BE_PATIENT:
-        return Limited(words)
+        return trouble.limited(words)
     return Broke(words, REFUSALS.get(kind, Reason.UNKNOWN))
+
+
+def _refused_again(retry: Fields) -> Iterator[Signal]:
+    """It would try a wrong key ten times, for minutes: the second refusal is enough."""
+    if amount(retry.get("attempt")) >= 2:
+        said = f"the provider refused the key ({retry['error_status']})"
+        yield Broke(said, Reason.AUTH, retrying=True)
 
 
 def _limit(limit: Fields) -> Iterator[Signal]:
@@ -233,6 +253,7 @@ def _limit(limit: Fields) -> Iterator[Signal]:
         yield Limited(
             f"the {text(limit.get('rateLimitType')) or 'usage'} limit is reached",
             moment(limit.get("resetsAt")),
+            quota=True,
         )
 
 
@@ -249,6 +270,9 @@ def _spent(event: Fields) -> Iterator[Signal]:
         cost_usd=float(amount(event.get("total_cost_usd"))),
     )
     yield Used(usage, in_all=True)
+    for name, used in by_model.items():
+        if isinstance(used, dict) and (size := int(amount(used.get("contextWindow")))):
+            yield Window(text(name), size)
 
 
 def _taken(event: Fields) -> Iterator[Signal]:
@@ -274,6 +298,8 @@ def _end(event: Fields) -> Iterator[Signal]:
             return  # somebody interrupted it, and that one knows why
         case {"terminal_reason": "prompt_too_long" as end} | {"subtype": str(end)} if end in ENDS:
             yield Broke(words, ENDS[end])
+        case {"errors": [str(first), *_]} if first.startswith(NO_SESSION):
+            yield Broke(words, Reason.SESSION_LOST)
         case {"api_error_status": int(status)}:
             yield trouble.of_status(status, words)
         case _:

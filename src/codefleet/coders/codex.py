@@ -7,7 +7,6 @@ sums over the whole thread, resumed runs included; money is not told.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
@@ -15,6 +14,7 @@ from codefleet.coders.options import Options, flag
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
     Broke,
+    Filled,
     Finished,
     Limited,
     Said,
@@ -30,7 +30,6 @@ from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 STATUS = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
 HIGH_DEMAND = re.compile(r"We.re currently experiencing high demand")  # its word for status 500
 USAGE_LIMIT = re.compile(r"You.ve hit your usage limit\b")
-TRY_AGAIN = re.compile(r"try again at (\w{3}) (\d{1,2})\w\w, (\d{4}) (\d{1,2}:\d\d [AP]M)\.")
 MESSAGES = (
     (re.compile(r"Quota exceeded\."), Reason.QUOTA),
     (re.compile(r"Missing environment variable: "), Reason.AUTH),
@@ -39,6 +38,7 @@ MESSAGES = (
     (re.compile(r"Connection failed: "), Reason.CRASHED),
     (re.compile(r"The model `[^`]+` does not exist"), Reason.CODER_MISSING),
 )
+NO_SESSION = re.compile(r"^Error: thread/resume\b.*", re.MULTILINE)
 OWN_PROVIDER = re.compile(r"^\s*model_provider\s*=", re.MULTILINE)
 CODES = {
     "context_length_exceeded": Reason.CONTEXT_FULL,
@@ -46,9 +46,12 @@ CODES = {
     "model_not_found": Reason.CODER_MISSING,
 }
 
+KEY = "CODEX_API_KEY"
+"""`codex exec` reads it, but not OPENAI_API_KEY; `codex login status` takes no notice of it."""
+
 
 def _logged_in(answers: Answers) -> bool | None:
-    if answers.exit_code == 0:
+    if answers.exit_code == 0 or answers.env.get(KEY):
         return True
     if OWN_PROVIDER.search(answers.files.get("config.toml", "")):
         return None  # it has a key of its own, of which Codex does not speak
@@ -61,19 +64,23 @@ class Codex:
     name = "codex"
     program = "codex"
     abilities = Abilities(
+        verified=True,
         resume=True,
         resume_after_crash=True,
         reports_tokens=True,
         says_when_done=True,
         memory_mb=150,
+        keys=(KEY,),
     )
     probe = Probe(
+        install="npm install -g @openai/codex",
         help=("exec", "--help"),
         login=("login", "status"),
         folder=("CODEX_HOME", "~/.codex"),
         files=("config.toml",),
         logged_in=_logged_in,
-        log_in="call `codex login`",
+        log_in="call `codex login`, or let agents see your key: "
+        "`fleet config set environment CODEX_API_KEY`",
     )
 
     def start(self, assignment: Assignment) -> Start:
@@ -107,14 +114,16 @@ class Codex:
             case {"type": "turn.completed", **rest}:
                 yield from _spent(rest)
                 yield Finished()
+            case {"type": "token_count", "info": dict(info)}:
+                yield from _filled(info)
             case {"type": "turn.failed", "error": {"message": str(message)}}:
                 yield _failure(text(message))
             case {"type": "turn.failed"}:
                 yield Broke("the turn failed")
 
     def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
-        if "no rollout found for thread id" in stderr:
-            yield Broke(trouble.last_words(stderr))
+        if NO_SESSION.search(stderr):
+            yield Broke(trouble.last_words(stderr), Reason.SESSION_LOST)
         else:
             yield from trouble.of_the_call(stderr)
 
@@ -171,10 +180,19 @@ def _spent(event: Fields) -> Iterator[Signal]:
             yield Used(used, in_all=True)
 
 
+def _filled(info: Fields) -> Iterator[Signal]:
+    """How full the context is; only some versions print this."""
+    match info:
+        case {"last_token_usage": dict(last)}:
+            used = int(amount(last.get("total_tokens")))
+            if used:
+                yield Filled(used, int(amount(info.get("model_context_window"))))
+
+
 def _failure(message: str) -> Signal:
     """What the message of a failed turn means; it is Codex's own, never the agent's words."""
     if USAGE_LIMIT.match(message):
-        return Limited(message, _reset(message))
+        return Limited(message, quota=True)  # the runner, which has a clock, reads the time in it
     if HIGH_DEMAND.match(message):
         return trouble.of_status(500, message)
     if found := STATUS.match(message):
@@ -186,14 +204,3 @@ def _failure(message: str) -> Signal:
         case {"error": {"code": str(code), "message": str(words)}}:
             return Broke(text(words), CODES.get(code, Reason.UNKNOWN))
     return Broke(message)
-
-
-def _reset(message: str) -> datetime | None:
-    """Codex names the moment by the clock on the wall; on the day itself it leaves out the day."""
-    found = TRY_AGAIN.search(message)
-    if not found:
-        return None
-    try:
-        return datetime.strptime(" ".join(found.groups()), "%b %d %Y %I:%M %p").astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None

@@ -30,7 +30,7 @@ class Command:
 
     name = "command"
     # Asked for only by a program that reported a session, and so promised to know it again.
-    abilities = Abilities(resume=True)
+    abilities = Abilities(resume=True, verified=True)
 
     def start(self, assignment: Assignment) -> Start:
         options = assignment.options

@@ -15,8 +15,8 @@ class Copilot:
 
     name = "copilot"
     program = "copilot"
-    abilities = Abilities(resume=True, verified=False)
-    probe = Probe()
+    abilities = Abilities(resume=True, keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"))
+    probe = Probe(install="npm install -g @github/copilot")
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

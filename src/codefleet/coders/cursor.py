@@ -19,7 +19,7 @@ class Cursor:
 
     name = "cursor"
     program = "agent"
-    abilities = Abilities(resume=True, says_when_done=True, verified=False)
+    abilities = Abilities(resume=True, says_when_done=True, keys=("CURSOR_API_KEY",))
     probe = Probe()
 
     def start(self, assignment: Assignment) -> Start:

@@ -16,7 +16,6 @@ from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
     Broke,
     Finished,
-    Limited,
     Said,
     Signal,
     Started,
@@ -37,8 +36,7 @@ MESSAGES = (
     (re.compile(r"You have exhausted your daily quota"), Reason.QUOTA),
     (re.compile(r"exception TypeError: fetch failed"), Reason.CRASHED),
     (re.compile(r"terminated$"), Reason.CRASHED),  # the connection broke in the middle
-    (re.compile(r"The input token count .{0,40}exceeds the maximum"), Reason.CONTEXT_FULL),
-    (re.compile(r"API key not valid"), Reason.AUTH),
+    *trouble.GOOGLE,
 )
 KINDS = {
     "FatalAuthenticationError": Reason.AUTH,
@@ -48,11 +46,16 @@ KINDS = {
 }
 EXIT_CODES = {
     41: Reason.AUTH,
-    42: Reason.UNKNOWN,  # a session that is not there
+    42: Reason.UNKNOWN,  # it does not like its arguments or its input
     44: Reason.CODER_MISSING,
     52: Reason.CODER_MISSING,
     53: Reason.TIMEOUT,
 }
+NO_SESSION = re.compile(r"^Error resuming session: .*", re.MULTILINE)
+NOISE = re.compile(
+    r"\s+at |YOLO mode is enabled|Loaded cached credentials|\(node:\d+\)|\(Use `node "
+    r"|Ripgrep is not available|Warning: |\[STARTUP\]|\[dotenv|.* Skipping metrics\.$"
+)
 STATUSES = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
 
 
@@ -77,9 +80,15 @@ class Gemini:
     name = "gemini"
     program = "gemini"
     abilities = Abilities(
-        resume=True, resume_after_crash=True, reports_tokens=True, says_when_done=True
+        verified=True,
+        resume=True,
+        resume_after_crash=True,
+        reports_tokens=True,
+        says_when_done=True,
+        keys=(KEY, "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"),
     )
     probe = Probe(
+        install="npm install -g @google/gemini-cli",
         folder=("GEMINI_CLI_HOME", "~"),
         files=(SETTINGS, VARIABLES, LOGIN),
         logged_in=_logged_in,
@@ -125,8 +134,10 @@ class Gemini:
                 yield from _end(event)
 
     def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
-        if exit_code in EXIT_CODES:
-            yield Broke(trouble.last_words(stderr), EXIT_CODES[exit_code])
+        if found := NO_SESSION.search(stderr):
+            yield Broke(text(found[0]), Reason.SESSION_LOST)
+        elif exit_code in EXIT_CODES:
+            yield Broke(_complaint(stderr), EXIT_CODES[exit_code])
         elif exit_code in STATUSES:
             status = STATUSES[exit_code]
             yield trouble.of_status(status, f"the provider answered with status {status}")
@@ -135,6 +146,12 @@ class Gemini:
 
 
 coder = Gemini()
+
+
+def _complaint(stderr: str) -> str:
+    """What it complains of, without what it prints at every start and the traces of its code."""
+    lines = (line for line in stderr.splitlines() if not NOISE.match(line))
+    return trouble.last_words("\n".join(lines))
 
 
 def _touched(event: Fields) -> Iterator[Signal]:
@@ -193,4 +210,4 @@ def _failure(message: str) -> Signal:
     match answer:
         case {"code": int(status)}:
             return trouble.of_status(status, said)
-    return Limited(said) if TOO_MANY in message else Broke(said)
+    return trouble.limited(said) if TOO_MANY in message else Broke(said)

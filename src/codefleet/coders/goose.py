@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
-from codefleet.coders.options import Options, flag
+from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import Broke, Finished, Said, Signal, Tool, Used
@@ -16,8 +16,10 @@ class Goose:
 
     name = "goose"
     program = "goose"
-    abilities = Abilities(reports_tokens=True, says_when_done=True, verified=False, memory_mb=110)
-    probe = Probe(help=("run", "--help"))
+    abilities = Abilities(
+        reports_tokens=True, says_when_done=True, keys=PROVIDER_KEYS, memory_mb=110
+    )
+    probe = Probe(install="npm install -g @aaif/goose", help=("run", "--help"))
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)

@@ -13,6 +13,7 @@ the others may be left out. Lines of another type, and other fields, mean nothin
 |            | `in_all` (used by the whole session so far)                  |                      |
 | `context`  | `used`*, `size` (in tokens)                                  | how full its mind is |
 | `limit`    | `text`, `resets_at` (ISO 8601 or Unix seconds)               | no more work until   |
+|            | `quota` (the allowance is used up: not only too fast)        |                      |
 | `asks`     | `text`*, `options`                                           | a human must answer  |
 | `wants`    | `request`*, `tool`*, `detail`, `input`                       | may I use this tool? |
 |            | `paths` (the files that a file tool is to be used on)        |                      |
@@ -157,7 +158,8 @@ def _context(fields: Fields) -> Signal | None:
 
 
 def _limit(fields: Fields) -> Signal:
-    return Limited(text(fields.get("text")), moment(fields.get("resets_at")))
+    until, quota = moment(fields.get("resets_at")), fields.get("quota") is True
+    return Limited(text(fields.get("text")), until, quota)
 
 
 def _asks(fields: Fields) -> Signal | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from codefleet.coders import own_server, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
-from codefleet.coders.options import Options, flag
+from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
@@ -40,6 +40,8 @@ WRITERS = ("write", "edit", "patch", "multiedit")
 CUT_SHORT = {"length": "its answer was too long", "content-filter": "the provider refused"}
 
 
+IN_THE_LOG = "Check server logs for details"
+LOGGED = re.compile(r'^timestamp=\S+ level=ERROR .*?\berror="(\w+): ([^"]{1,500})', re.MULTILINE)
 CREDENTIALS = re.compile(r"\b(\d+) (?:credential|environment variable)")
 
 
@@ -54,15 +56,24 @@ class Opencode:
     name = "opencode"
     program = "opencode"
     abilities = Abilities(
+        verified=True,
         resume=True,
         resume_after_crash=True,
         reports_cost=True,
         reports_tokens=True,
         says_when_done=True,
+        reports_context=True,
         memory_mb=600,
+        keys=PROVIDER_KEYS,
     )
 
-    probe = Probe(help=("run", "--help"), login=("auth", "list"), logged_in=_logged_in)
+    probe = Probe(
+        install="npm install -g opencode-ai",
+        help=("run", "--help"),
+        login=("auth", "list"),
+        logged_in=_logged_in,
+        log_in="call `opencode auth login`",
+    )
 
     def start(self, assignment: Assignment) -> Start:
         options = Options(self.name, assignment.options)
@@ -70,6 +81,7 @@ class Opencode:
             argv=[
                 options.text("program", self.program),
                 *("run", "--format=json"),
+                *("--print-logs", "--log-level=ERROR"),  # some failures are told only there
                 "--auto",  # else everything that its settings want asked is refused
                 *flag("model", assignment.run.model),
                 *flag("session", assignment.resume),
@@ -99,7 +111,9 @@ class Opencode:
 
     def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
         if "Session not found" in stderr:
-            yield Broke("Session not found")
+            yield Broke("Session not found", Reason.SESSION_LOST)
+        elif found := LOGGED.search(stderr):
+            yield Broke(text(found[2]), NAMES.get(found[1], Reason.UNKNOWN))
         else:
             yield from trouble.of_the_call(stderr)
 
@@ -158,6 +172,8 @@ def _error(error: Fields) -> Iterator[Signal]:
     match error:
         case {"name": "MessageAbortedError"}:
             return  # somebody interrupted it, and that one knows why
+        case {"name": "UnknownError", "data": {"message": str(words)}} if IN_THE_LOG in words:
+            return
         case {"name": str(name), "data": dict(data)}:
             words = text(data.get("message")) or text(name)
             reason = NAMES.get(name) or CODES.get(_code(data))

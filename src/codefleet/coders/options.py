@@ -17,6 +17,12 @@ from pathlib import Path
 from codefleet.domain.errors import BadConfig
 from codefleet.ports import Assignment
 
+PROVIDER_KEYS = (
+    *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    *("OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY"),
+)
+"""The keys of well-known providers, for programs that can use any of them."""
+
 SHARED = ("program", "args", "env", "account", "model")
 
 

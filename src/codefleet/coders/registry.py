@@ -1,12 +1,15 @@
 """Coders by name. Built-in ones are plugins like any other: entry points of `codefleet.coders`."""
 
+from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from codefleet.domain.errors import BadConfig, NotFound
+from codefleet.domain.meant import did_you_mean
 from codefleet.ports import Coder
 
 GROUP = "codefleet.coders"
+OURS = "codefleet"
 
 
 def names() -> list[str]:
@@ -14,21 +17,54 @@ def names() -> list[str]:
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
+def shadowed() -> list[str]:
+    """What to say of each coder of another package that has the name of an earlier one."""
+    first: dict[str, EntryPoint] = {}
+    told = []
+    for entry in sorted(entry_points(group=GROUP), key=_precedence):
+        used = first.setdefault(entry.name, entry)
+        if _package(used) != _package(entry):
+            told.append(
+                f"the coder {entry.name} of {_package(entry)} is not used: {_package(used)} has one"
+            )
+    return told
+
+
+def _precedence(entry: EntryPoint) -> tuple[bool, str]:
+    """Built-in coders first: nobody takes their names from them."""
+    return _package(entry) != OURS, _package(entry)
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else ""
+
+
+def is_built_in(name: str) -> bool:
+    """Does the coder of this name come with codefleet, and not with a plug-in?"""
+    found = entry_points(group=GROUP, name=name)
+    return any(_package(entry) == OURS for entry in found)
+
+
 def refuse_unknown(name: str) -> None:
     """Refuse the name of a coder that is not installed, before it costs a run."""
     installed = names()
     if name not in installed:
-        raise NotFound(f"no coder {name[:80]!r}", hint=f"installed coders: {', '.join(installed)}")
+        raise _no_coder(name, installed)
+
+
+def _no_coder(name: str, installed: Sequence[str]) -> NotFound:
+    known = f"installed coders: {', '.join(installed)}"
+    return NotFound(f"no coder {name[:80]!r}", hint=did_you_mean(name, installed, known))
 
 
 @cache
 def coder(name: str) -> Coder:
     """The coder with this name; only this one is loaded."""
-    found = entry_points(group=GROUP, name=name)
+    found = sorted(entry_points(group=GROUP, name=name), key=_precedence)
     if not found:
-        raise NotFound(f"no coder {name}", hint=f"installed coders: {', '.join(names())}")
+        raise _no_coder(name, names())
     try:
-        loaded: Coder = next(iter(found)).load()
+        loaded: Coder = found[0].load()
     except (ImportError, AttributeError) as reason:
         raise BadConfig(
             f"the coder {name} cannot be loaded: {reason}",

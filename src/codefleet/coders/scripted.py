@@ -28,10 +28,12 @@ class Scripted:
 
     name = "scripted"
     abilities = Abilities(
+        verified=True,
         resume=True,
         reports_cost=True,
         reports_tokens=True,
         says_when_done=True,
+        reports_context=True,
         memory_mb=30,
         talks=True,
     )

@@ -19,6 +19,25 @@ REASONS = {
 BE_PATIENT = (429, 529)
 """Too many requests: of ours, or of everybody's, which overload the provider."""
 
+USED_UP = re.compile(
+    r"You.ve (?:hit|reached) your \b.{0,40}\blimit\b"
+    r"|You have (?:exhausted|reached|hit) your\b"
+    r"|You (?:have )?exceeded your current quota\b"
+    r"|(?:Claude AI )?usage limit reached\b"
+    r"|Quota exceeded\b"
+    r"|The usage limit has been reached\b",
+    re.IGNORECASE,
+)
+"""How providers begin when an allowance is used up, and not only the pace too high."""
+
+GOOGLE = (
+    (re.compile(r"The input token count .{0,40}exceeds the maximum"), Reason.CONTEXT_FULL),
+    (re.compile(r"API key not valid"), Reason.AUTH),
+    (re.compile(r"models/\S+ is not found\b"), Reason.CODER_MISSING),
+    (re.compile(r"Requested entity was not found\b"), Reason.CODER_MISSING),
+)
+"""How answers of Google's models begin, for the programs that pass on the sentence alone."""
+
 WRONG_CALL = re.compile(
     r"^(?:error: (?:unknown option|unexpected argument|invalid value) '|Unknown arguments?: ).*",
     re.MULTILINE,
@@ -29,10 +48,15 @@ WRONG_CALL = re.compile(
 def of_status(status: int, text: str) -> Broke | Limited:
     """What an HTTP status that ended a run means. A server's own trouble passes."""
     if status in BE_PATIENT:
-        return Limited(text)
+        return limited(text)
     if status >= 500:
         return Broke(text, Reason.CRASHED, passing=True)
     return Broke(text, REASONS.get(status, Reason.UNKNOWN))
+
+
+def limited(text: str) -> Limited:
+    """A refusal for a limit; the provider's own words tell whether it is a usage limit."""
+    return Limited(text, quota=bool(USED_UP.match(text)))
 
 
 def of_the_call(stderr: str) -> Iterator[Signal]:

@@ -36,8 +36,10 @@ def file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) ->
     text = read(path) if text is None else text
     try:
         values = toml_values(text)
+    except RecursionError:
+        raise BadConfig(f"{path} is nested too deeply", hint="fix that file") from None
     except ValueError as wrong:
-        raise BadConfig(f"{path} is not TOML: {wrong}", hint="mend that line") from None
+        raise BadConfig(f"{path} is not TOML: {wrong}", hint="fix that line") from None
     if in_repo:
         return Layer(f"repo: {path}", values, path, text, forbidden=NOT_IN_A_REPO)
     return Layer(f"home: {path}", values, path, text)

@@ -1,7 +1,8 @@
 """Settings: `fleet.toml` files, FLEET_* variables and flags -> one frozen Config.
 
 The Config knows where each value came from. From weakest to strongest: the default, the home's
-file, its table for the repo, the repo's own file, a FLEET_* variable, a flag.
+file, its table for the repo, a FLEET_* variable, a flag. The repo's own file can only be stricter
+than the home's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +14,13 @@ from msgspec import ValidationError
 
 from codefleet.config.layers import FILE, Layer, file_layer, repo_tables, variable_layers
 from codefleet.config.older import OLD_HOME
+from codefleet.config.repo_file import RepoFile, kept
 from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, Coders, Config, meanings
-from codefleet.config.values import nearest
+from codefleet.config.tightening import remark, tightened
 from codefleet.domain import command
 from codefleet.domain.checking import Complaint, complaint
 from codefleet.domain.errors import BadConfig, Invalid
+from codefleet.domain.meant import did_you_mean
 from codefleet.domain.policy import Rule, Ruling
 
 
@@ -30,15 +33,20 @@ def fleet_home(env: Mapping[str, str]) -> Path:
 def load(
     home: Path,
     *,
-    repo: Path | None = None,
+    file: Path | None = None,
+    repo: RepoFile | None = None,
     repo_name: str | None = None,
     env: Mapping[str, str],
     flags: Mapping[str, object] | None = None,
 ) -> Config:
-    """Read all settings that hold here; refuse the first that cannot be used, and say where."""
-    layers = [*_home_layers(home, repo_name)]
-    if repo:
-        layers.append(file_layer(repo / FILE, in_repo=True))
+    """Read all settings that hold here; refuse the first that cannot be used, and say where.
+
+    With a `file`, that one stands for the home's own. A repo's own file is read as the home keeps
+    it, unless one is given.
+    """
+    layers = [*_home_layers(file or home / FILE, repo_name)]
+    if own := repo or (kept(home, repo_name) if repo_name else None):
+        layers.append(repo_layer(own))
     layers += variable_layers(env)
     layers.append(Layer("flag", {k: v for k, v in (flags or {}).items() if v is not None}))
     merged: dict[str, Any] = {}
@@ -46,13 +54,40 @@ def load(
     for layer in layers:
         check(layer)
         for key, value in layer.values.items():
-            merged[key] = _laid_over(key, merged.get(key), value)
-            sources[key] = layer.source
+            if _is_repos_own(layer):
+                held = tightened(key, merged.get(key), value, is_set=key in merged)
+                holds = held == value or key in ("checks", "policy")
+                weaker = sources.get(key, "default")
+                sources[key] = layer.source if holds else remark(weaker, value)
+                merged[key] = held
+            else:
+                merged[key] = _laid_over(key, merged.get(key), value)
+                sources[key] = layer.source
     return msgspec.convert(merged, Config).evolve(sources=sources)
 
 
-def _home_layers(home: Path, repo_name: str | None) -> Iterator[Layer]:
-    main = file_layer(home / FILE)
+def repo_layer(own: RepoFile) -> Layer:
+    """The settings of a repo's own file, which may be anybody's."""
+    if own.trouble:
+        raise BadConfig(own.trouble, hint=f"commit a plain {FILE} to the trunk, or remove it")
+    return file_layer(Path(own.place), in_repo=True, text=own.text)
+
+
+def trouble_of(own: RepoFile) -> str:
+    """What is wrong with a repo's own file, whatever the home's says; empty if nothing is."""
+    try:
+        check(repo_layer(own))
+    except BadConfig as wrong:
+        return wrong.problem
+    return ""
+
+
+def _is_repos_own(layer: Layer) -> bool:
+    return layer.forbidden == NOT_IN_A_REPO
+
+
+def _home_layers(file: Path, repo_name: str | None) -> Iterator[Layer]:
+    main = file_layer(file)
     yield main
     for table in repo_tables(main):
         check(table)  # also those of other repos: a mistake shows at once, not some day
@@ -104,7 +139,7 @@ def _check_commands(layer: Layer) -> None:
 def _check_policy(layer: Layer, policy: Sequence[Rule]) -> None:
     """A repo may be anybody's: it may forbid its agents more, but not give them leave."""
     allows = any(rule.then is Ruling.ALLOW for rule in policy)
-    if allows and layer.forbidden == NOT_IN_A_REPO:
+    if allows and _is_repos_own(layer):
         raise BadConfig(
             f"{layer.place('policy')}: a repo's own file can deny and ask, but not allow",
             hint="put it into the home's fleet.toml; for one repo, under [[repos.NAME.policy]]",
@@ -119,10 +154,9 @@ def _explained(layer: Layer, key: str, found: Complaint) -> BadConfig:
 
 def unknown(key: str, place: str = "") -> BadConfig:
     """What to say of a setting that does not exist."""
-    meant = nearest(key, KEYS)
     return BadConfig(
         f"{place}: there is no setting {key!r}" if place else f"there is no setting {key!r}",
-        hint=f"did you mean {meant}?" if meant else "`fleet config show` lists every setting",
+        hint=did_you_mean(key, KEYS, "`fleet config show` lists every setting"),
     )
 
 

@@ -104,10 +104,16 @@ class Config(Noun):
     """How often a stuck agent is started again before its task fails."""
 
     limit_rest_s: Positive = 4.0
-    """Rest after a limit that does not say when it ends; it doubles each time."""
+    """Rest of a task after a rate limit that names no end; it doubles each time."""
 
     longest_limit_rest_s: Positive = 60.0
     """The longest rest after such a limit."""
+
+    quota_rest_s: Positive = 300.0
+    """Rest of an account after a usage limit that names no end; it doubles each time in a row."""
+
+    longest_quota_rest_s: Positive = 3600.0
+    """The longest such rest of an account."""
 
     grace_s: Amount = 10.0
     """Time between asking an agent to stop and killing it."""
@@ -173,6 +179,10 @@ class Config(Noun):
     """A table `[prices."MODEL"]` per model: US dollars per million tokens of `input`, `output` and
     `cached` input; it wins over the prices that come with codefleet."""
 
+    windows: dict[str, Count] = field(default_factory=dict)
+    """A table `[windows]` of context windows in tokens, by model; it wins over those that come with
+    codefleet. A coder's name stands for its runs whose model is not known."""
+
     idle_s: Amount = 900.0
     """How long a runner in the background stays without work before it ends."""
 
@@ -184,6 +194,16 @@ class Config(Noun):
 
     spawn_tasks: Natural = 100
     """How many tasks agents may create below one of a human's, all generations together."""
+
+    spawn_coders: tuple[Text, ...] = ()
+    """Coders that agents may choose for tasks they create, besides their own."""
+
+    spawn_models: tuple[Text, ...] = ()
+    """Models that agents may choose for tasks they create, besides their own."""
+
+    spawn_checks: tuple[Text, ...] = ()
+    """Globs of check commands that agents may give to tasks they create, such as `pytest *`,
+    besides those of their own task and of your settings."""
 
     agent_tools: bool = True
     """Give agents tools of the fleet over MCP: ask, report, note, create tasks."""
@@ -219,13 +239,14 @@ FLEET_WIDE = frozenset(
         *("store", "durability", "host", "agents", "lease_s", "radar_s", "memory_reserve_mb"),
         *("most_agents_per_machine", "store_direct"),
         *("keep_runs_days", "repos", "day_budget_usd", "day_budget_tokens", "prices"),
+        "windows",
         *("idle_s", "allowed_repos"),
     }
 )
 NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not take leave, secrets or money
     *("coders", "permission_s", "answer_s", "environment", "run_budget_usd", "run_budget_tokens"),
     *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents"),
-    *("spawn_depth", "spawn_tasks"),
+    *("spawn_depth", "spawn_tasks", "spawn_coders", "spawn_models", "spawn_checks"),
     "agent_tools",
 }
 

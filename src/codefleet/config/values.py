@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any, get_origin
 
 from codefleet.config.settings import types
 
 YES = ("true", "yes", "on", "1")
+DEEPEST = 12
+"""No setting is nested so deeply."""
 NO = ("false", "no", "off", "0")
 
 
@@ -28,29 +29,34 @@ def parsed(text: str) -> Any:
     """A text as TOML reads it as a value; one that is no value stands for itself."""
     try:
         return toml_values(f"value = {text}")["value"]
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
 def toml_values(text: str) -> dict[str, Any]:
-    """What a text in TOML says; one that is none is a ValueError."""
+    """What a text in TOML says; one that is none is a ValueError, a deep one a RecursionError."""
     if not text:
         return {}
     import tomllib  # here, because most commands find no file to read
 
-    return tomllib.loads(text)
+    values = tomllib.loads(text)
+    if _is_deep(values):
+        raise RecursionError
+    return values
+
+
+def _is_deep(values: object) -> bool:
+    """Is it nested deeper than any setting? Dotted keys can be, without an end."""
+    level = [values]
+    for _ in range(DEEPEST):
+        inside = [[*it.values()] if isinstance(it, dict) else it for it in level]
+        level = [each for it in inside if isinstance(it, list) for each in it]
+    return bool(level)
 
 
 def toml(value: object) -> str:
     """A plain value as TOML writes it, which for numbers, texts and lists is how JSON does."""
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def nearest(word: str, known: Sequence[str]) -> str | None:
-    """The known word that was probably meant."""
-    from difflib import get_close_matches  # here, because only a mistake needs it
-
-    return next(iter(get_close_matches(word, known, n=1)), None)
 
 
 def without_password(address: str) -> str:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zlib import crc32
 
-from codefleet.domain.model import Rest, Task
+from codefleet.domain.model import Preference, Rest, Task
 from codefleet.domain.scheduling import clock
 from codefleet.domain.words import Reason
 
@@ -15,8 +15,8 @@ Options = Mapping[str, Mapping[str, Any]]
 JITTER_SHARE = 0.05
 LONGEST_JITTER = timedelta(seconds=30)
 DOUBT = timedelta(minutes=1)
-LONGEST_REST = timedelta(days=366)
-"""What a provider says beyond this is noise: by then a human has looked."""
+LONGEST_REST = timedelta(days=32)
+"""The longest limits are monthly: a reset that seems to be later is a clock that is wrong."""
 
 
 def account_of(coder: str, options: Options) -> str:
@@ -37,6 +37,19 @@ def wakes_at(resets_at: datetime, now: datetime, who: str) -> datetime:
     resets_at = min(resets_at, now + LONGEST_REST)
     longest = min((resets_at - now) * JITTER_SHARE, LONGEST_JITTER)
     return resets_at + longest * (crc32(who.encode()) / 2**32)
+
+
+def guess(known: Rest | None, now: datetime, first: timedelta, longest: timedelta) -> timedelta:
+    """How long to rest after a usage limit that names no end: twice the last time, to a bound.
+
+    What was refused long after the last rest is no sequel to it, and starts with the first length.
+    """
+    if known is None or not known.guessed or known.until is None:
+        return min(first, longest)
+    length = known.until - known.since
+    if known.holds(now):  # another run of the same account was refused for the same reason
+        return min(length, longest)
+    return min(2 * length if now - known.until < length else first, longest)
 
 
 def longer(known: Rest | None, new: Rest, now: datetime) -> Rest | None:
@@ -60,7 +73,15 @@ def fallback_of(task: Task, default: str | None) -> str | None:
 
 def rerouted(task: Task, coder: str, to: str) -> Task:
     """The task as its fallback takes it on; one hop is all there is."""
+    own = Preference(
+        coder=coder,
+        model=task.model,
+        options=task.options,
+        route=task.route,
+        fallback=task.fallback,
+    )
     return task.evolve(
+        rerouted_from=own,
         coder=to,
         model=None,  # models and options belong to their coders
         options={},
@@ -70,10 +91,26 @@ def rerouted(task: Task, coder: str, to: str) -> Task:
     )
 
 
+def own_again(task: Task) -> Task:
+    """The task with the coder that it had before a fallback took over, if one did."""
+    own = task.rerouted_from
+    if own is None:
+        return task
+    return task.evolve(
+        coder=own.coder,
+        model=own.model,
+        options=own.options,
+        route=own.route,
+        fallback=own.fallback,
+        rerouted_from=None,
+    )
+
+
 def sentence(rest: Rest, now: datetime) -> str:
     """What a human is told of a rest."""
     if rest.until is None:
-        why = "is logged out: log in" if rest.reason is Reason.AUTH else f"rests ({rest.reason})"
+        logged_out = f"is logged out: {rest.remedy or 'log in'}"
+        why = logged_out if rest.reason is Reason.AUTH else f"rests ({rest.reason.words})"
         return f"{rest.account} {why}, then `fleet coders wake {rest.account}`"
     return f"{rest.account} rests until {clock(rest.until, now)} (its limit is reached)"
 

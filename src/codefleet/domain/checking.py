@@ -9,6 +9,7 @@ import msgspec
 from msgspec import ValidationError
 
 from codefleet.domain.errors import Invalid
+from codefleet.domain.meant import nearest
 from codefleet.domain.noun import LARGEST, MOST, Noun
 
 if TYPE_CHECKING:
@@ -67,8 +68,23 @@ def checked(kind: type[N], said: Mapping[str, Any]) -> N:
         found = complaint(kind, plain, wrong)
     if found is None:
         return noun
-    hint = FORMS.get(next(iter(found.where), ""), f"mend {found.place} and try again")
+    if found.is_unknown and len(found.where) == 1:
+        problem, hint = unknown_field(found.place, kind.__struct_fields__)
+        raise Invalid(problem, hint=hint)
+    hint = FORMS.get(next(iter(found.where), ""), f"fix {found.place}")
     raise Invalid(found.sentence, hint=hint)
+
+
+def unknown_field(
+    name: str, known: Sequence[str], others: Mapping[str, str] | None = None
+) -> tuple[str, str]:
+    """What to say of a field that does not exist: the problem, and a hint.
+
+    `others` are words of other systems, and what we call the same.
+    """
+    meant = (others or {}).get(name) or nearest(name, known)
+    maybe = f"did you mean `{meant}`? " if meant else ""
+    return f"unknown field `{name[:LONGEST_SHOWN]}`", f"{maybe}Fields: {', '.join(known)}"
 
 
 def no_text() -> Invalid:

@@ -5,11 +5,12 @@
 
     either  = both { "or" both }
     both    = one { "and" one }
-    one     = "not" one | "(" either ")" | value [ ("==" | "!=" | "in" | "not in") value ]
+    one     = "not" one | "(" either ")" | value [ ("==" | "!=") value | ["not"] "in" where ]
+    where   = value | "[" value { "," value } "]"
     value   = 'text' | "text" | stage.field
 
 A value by itself is true when it is not empty. Texts are compared as they are; `in` looks for a
-text inside another.
+text inside another, or for one that is equal in a list: review.status in ['blocked', 'failed'].
 """
 
 import re
@@ -25,7 +26,7 @@ Value = Callable[[Values], str]
 LONGEST = 500
 DEEPEST = 20
 TOKEN = re.compile(
-    r"\s*(?:(?P<text>'[^']*'|\"[^\"]*\")|(?P<sign>==|!=|\(|\))"
+    r"\s*(?:(?P<text>'[^']*'|\"[^\"]*\")|(?P<sign>==|!=|[()\[\],])"
     r"|(?P<word>[A-Za-z_][\w-]*(?:\.[a-z_]+)?))"
 )
 
@@ -96,12 +97,22 @@ class _Reader:
             return lambda values: left(values) != right(values)
         if self._took("not"):
             self._need("in")
-            right = self._value()
-            return lambda values: left(values) not in right(values)
+            inside = self._inside(left)
+            return lambda values: not inside(values)
         if self._took("in"):
+            return self._inside(left)
+        return lambda values: bool(left(values))
+
+    def _inside(self, left: Value) -> Test:
+        """Is it a part of a text, or one of a list?"""
+        if not self._took("["):
             right = self._value()
             return lambda values: left(values) in right(values)
-        return lambda values: bool(left(values))
+        several = [self._value()]
+        while self._took(","):
+            several.append(self._value())
+        self._need("]")
+        return lambda values: left(values) in [each(values) for each in several]
 
     def _value(self) -> Value:
         token = self._next()

@@ -1,27 +1,8 @@
 """What may be said of a task: refused now, before it costs a run or never starts one."""
 
-from collections.abc import Sequence
-
 from codefleet.domain import command, scope
-from codefleet.domain.errors import Invalid, Refused
-from codefleet.domain.model import Brief, Draft
-from codefleet.domain.words import Landing
-
-
-def refuse_liberties(drafts: Sequence[Draft]) -> None:
-    """An agent may say how hard another should think, and nothing else about its program; nor may
-    it get around a review by the way in which work lands."""
-    for draft in drafts:
-        if Landing.QUEUE in (draft.lands, draft.stage and draft.stage.landing):
-            raise Refused(
-                "an agent may not decide that work lands by itself",
-                hint="leave it out; the repository's settings say how its work lands",
-            )
-        if set(draft.options) - {"effort"}:
-            raise Refused(
-                "an agent may not choose the arguments of another's program",
-                hint="leave them out; a human sets them in fleet.toml",
-            )
+from codefleet.domain.errors import Invalid
+from codefleet.domain.model import Brief
 
 
 def refuse_unusable(draft: Brief) -> None:

@@ -10,11 +10,17 @@ FleetError            code, a sentence that says what is so, a hint that says wh
 │   ├── IllegalMove   the task is not in a state for that
 │   └── Stale         somebody else was first; your lease, fence or version is old
 ├── StoreTrouble      the store cannot be used             exit 5   HTTP 503
+│   └── StoreGone     its file was deleted or replaced
 ├── Workspace         git, a folder or a program is in the way  exit 6   HTTP 500
 └── Unreachable       a remote does not answer             exit 7   HTTP 503
+
+Nothing went wrong, but what is left needs a human: exit 8.
 """
 
 from typing import ClassVar
+
+NEEDS_HUMAN = 8
+"""The exit code of a command that worked as far as it could without a human."""
 
 
 class FleetError(Exception):
@@ -100,6 +106,12 @@ class StoreTrouble(FleetError):
     code = "store"
     status = 503
     exit_code = 5
+
+
+class StoreGone(StoreTrouble):
+    """The store's file was deleted or replaced while it was open; trying again cannot help."""
+
+    code = "store_gone"
 
 
 class Workspace(FleetError):

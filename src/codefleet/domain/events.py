@@ -14,6 +14,7 @@ KINDS = {
     "task.answered": "a human answered; the task goes on",
     "task.submitted": "the work is on its branch with its evidence and waits to land",
     "task.approved": "a human wants this work on the trunk",
+    "task.unapproved": "the work changed after it was approved; the text shows how",
     "task.waits": "the landing waits for something outside the fleet; the text says what",
     "task.rejected": "a human sent the work back, with the reason",
     "task.bounced": "the work could not land and goes back to an agent, with the reason",

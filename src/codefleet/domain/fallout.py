@@ -41,4 +41,5 @@ def revived(again: Task, stages: Sequence[Task]) -> Sequence[Task]:
 
 
 def _note(stage: Task, state: State) -> str:
-    return f"{stage.stage.name if stage.stage else stage.title} {state}"
+    ended = "failed" if state is State.FAILED else "was cancelled"
+    return f"it needs {stage.stage.name if stage.stage else stage.title}, which {ended}"

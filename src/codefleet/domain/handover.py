@@ -132,7 +132,7 @@ def _result(task: Task, run: Run | None) -> StageResult:
 def _status(task: Task, run: Run | None) -> StageStatus | None:
     if task.state is not State.COMPLETED:
         return StageStatus(task.state) if task.state.is_final else None
-    if task.reason:  # it failed, and its workflow goes on
+    if task.failed_but_continued:
         return StageStatus.FAILED
     if run and run.outcome is Outcome.SKIPPED:
         return StageStatus.SKIPPED

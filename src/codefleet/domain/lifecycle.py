@@ -56,6 +56,8 @@ HUMAN = (
 )
 """What people may ask for; the rest happens by itself."""
 
+NOT_WHILE_LANDING = (Verb.CANCEL, Verb.REJECT, Verb.PAUSE)
+
 WORDS = {
     "open": State.PENDING,
     "in_progress": State.RUNNING,
@@ -68,9 +70,23 @@ WORDS = {
 """The words of other systems, accepted where users type them."""
 
 
+def allowed(task: Task) -> tuple[Verb, ...]:
+    """What people may ask for while the task is as it is."""
+    return tuple(verb for verb in HUMAN if task.state in MOVES[verb] and _makes_sense(task, verb))
+
+
+def _makes_sense(task: Task, verb: Verb) -> bool:
+    """Would it change anything? On its way onto the trunk nobody can stop a task."""
+    if task.landing and verb in NOT_WHILE_LANDING:
+        return False
+    if verb is Verb.LAND:
+        return not task.approved
+    return verb not in (Verb.PAUSE, Verb.RESUME) or task.paused is (verb is Verb.RESUME)
+
+
 def move(task: Task, verb: Verb, **changes: Any) -> Task:
     """Return the task as it is after `verb`, one version on."""
-    if task.landing and verb in (Verb.CANCEL, Verb.REJECT, Verb.PAUSE):
+    if task.landing and verb in NOT_WHILE_LANDING:
         raise IllegalMove(
             f"cannot {verb} {task.id}: it is on its way onto the trunk at this moment",
             hint="look again in a moment; a runner that was killed there is finished by the next",
@@ -83,6 +99,8 @@ def move(task: Task, verb: Verb, **changes: Any) -> Task:
             hint=f"a {task.state} task allows: {allowed}",
         )
     changes["state"] = after
+    if "not_before" in changes:
+        changes["resting_since"] = changes["updated_at"] if changes["not_before"] else None
     changes["version"] = task.version + 1
     return task.evolve(**changes)
 
@@ -100,6 +118,7 @@ THEN: dict[Reason, Then] = {
     Reason.RATE_LIMIT: Then.WAIT,
     Reason.AUTH: Then.WAIT,
     Reason.CONTEXT_FULL: Then.HUMAN,
+    Reason.SESSION_LOST: Then.RETRY,
     Reason.BUDGET: Then.HUMAN,
     Reason.TIMEOUT: Then.RETRY,
     Reason.STUCK: Then.HUMAN,
@@ -112,6 +131,9 @@ THEN: dict[Reason, Then] = {
     Reason.CANCELLED: Then.HUMAN,
     Reason.UNKNOWN: Then.RETRY,
 }
+
+
+WENT_AWAY = "its runner went away"
 
 
 class Seat(NamedTuple):
@@ -132,8 +154,8 @@ class Claim(NamedTuple):
     events: tuple[Event, ...]
 
 
-def claim(task: Task, seat: Seat, now: datetime, lease: timedelta, lost: Run | None) -> Claim:
-    """Give a task to a seat: the next run, under a lease, with a fence above all earlier ones."""
+def claim(task: Task, seat: Seat, now: datetime, until: datetime, lost: Run | None) -> Claim:
+    """Give a task to a seat: the next run, its lease, and a fence above all earlier ones."""
     taken = move(
         task,
         Verb.CLAIM,
@@ -151,23 +173,23 @@ def claim(task: Task, seat: Seat, now: datetime, lease: timedelta, lost: Run | N
         runner=seat.runner,
         host=seat.host,
         fence=taken.fence,
-        lease_until=now + lease,
+        lease_until=until,
         coder=task.coder or seat.coder,
         model=task.model,
         started_at=now,
     )
     events = [event("run.started", now, task.title, run=run)]
     if lost:
-        lost = end(lost, Outcome.FAILED, now, Reason.CRASHED, "its runner went away")
+        lost = end(lost, Outcome.FAILED, now, Reason.CRASHED, WENT_AWAY)
         events.insert(0, event("run.failed", now, lost.note, run=lost, reason=lost.reason))
     return Claim(taken, run, lost, tuple(events))
 
 
-def adopt(task: Task, run: Run, runner: RunnerId, now: datetime, lease: timedelta) -> Claim:
+def adopt(task: Task, run: Run, runner: RunnerId, now: datetime, until: datetime) -> Claim:
     """Hand a live run to another runner; the fence rises, so the old one can write no more."""
     fence = task.fence + 1
     taken = task.evolve(fence=fence, updated_at=now, version=task.version + 1)
-    kept = run.evolve(runner=runner, fence=fence, lease_until=now + lease, version=run.version + 1)
+    kept = run.evolve(runner=runner, fence=fence, lease_until=until, version=run.version + 1)
     told = event("run.adopted", now, f"{runner} goes on with it", run=kept)
     return Claim(taken, kept, None, (told,))
 

@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from codefleet.domain.model import Worked
+
 
 class Pulse(NamedTuple):
     """What was last seen of a running agent, in seconds ago.
@@ -66,6 +68,14 @@ def judge(pulse: Pulse, patience: Patience) -> Verdict:
     if pulse.output_age >= patience.quiet:
         return Verdict(Life.QUIET, _reasons(silent_for, patience.quiet))
     return Verdict(Life.ALIVE, ())
+
+
+def worked_on(worked: Worked | None, boot: str, uptime: float) -> Worked:
+    """The work up to now: the time in which no runner was there to measure it counts too."""
+    if worked is None or worked.boot != boot:
+        return Worked(boot=boot, uptime=uptime)
+    passed = max(0.0, uptime - worked.uptime)
+    return worked.evolve(uptime=uptime, seconds=worked.seconds + passed)
 
 
 def covered(spans: Iterable[tuple[datetime, datetime]]) -> float:

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
-from codefleet.domain.noun import Count, Instant, Natural, Noun, Positive, each_once, in_utc
+from codefleet.domain.invisible import is_visible
+from codefleet.domain.noun import Amount, Count, Instant, Natural, Noun, Positive, each_once, in_utc
 from codefleet.domain.words import Claimed, Complexity, Landing, Outcome, Reason, State
 
 TaskId = NewType("TaskId", str)
@@ -96,7 +97,7 @@ def _one_line(title: str) -> str:
     if not title.isprintable():
         title = "".join(c if c.isprintable() else " " for c in title)
     words = " ".join(title.split())
-    if not words:
+    if not any(map(is_visible, words)):
         raise ValueError("a title needs at least one visible character")
     return words
 
@@ -110,8 +111,21 @@ def _refuse_too_big(metadata: Mapping[str, Any]) -> None:
         raise ValueError(f"metadata has {size} characters; {LARGEST_METADATA} are allowed")
 
 
+class Preference(Noun):
+    """Who should work on a task, while a fallback does."""
+
+    coder: str
+    model: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    route: str | None = None
+    fallback: str | None = None
+
+
 class Task(Brief):
-    """One piece of work."""
+    """One piece of work.
+
+    `resting_since` tells a rest that the fleet decided on from a `not_before` of a human's.
+    """
 
     id: TaskId
     repo: str
@@ -119,18 +133,31 @@ class Task(Brief):
     state: State = State.PENDING
     paused: bool = False
     approved: bool = False
+    approved_commit: str | None = None
     landing: bool = False
     attempts: Natural = 0
     runs: Natural = 0
     fence: Natural = 0
     reason: Reason | None = None
     note: str = ""
+    resting_since: Instant | None = None
     route: str | None = None
+    rerouted_from: Preference | None = None
     branch: str | None = None
     landed: str | None = None
     created_at: Instant
     updated_at: Instant
     version: Natural = 0
+
+    @property
+    def failed_but_continued(self) -> bool:
+        """Did it fail as a stage whose workflow goes on without it?"""
+        return self.state is State.COMPLETED and self.reason is not None
+
+
+def dollars(amount: float) -> float:
+    """An amount of money without the dust of binary fractions: 0.3, not 0.29999999999999993."""
+    return round(amount, 9)
 
 
 class Usage(Noun):
@@ -146,7 +173,7 @@ class Usage(Noun):
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
-            cost_usd=self.cost_usd + other.cost_usd,
+            cost_usd=dollars(self.cost_usd + other.cost_usd),
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
@@ -155,7 +182,7 @@ class Usage(Noun):
             input_tokens=max(0, self.input_tokens - other.input_tokens),
             output_tokens=max(0, self.output_tokens - other.output_tokens),
             cached_tokens=max(0, self.cached_tokens - other.cached_tokens),
-            cost_usd=max(0.0, self.cost_usd - other.cost_usd),
+            cost_usd=dollars(max(0.0, self.cost_usd - other.cost_usd)),
         )
 
     @property
@@ -225,6 +252,14 @@ class Result(Noun):
     choice: str = ""
 
 
+class Worked(Noun):
+    """For how many seconds an agent has worked, as of a moment of a boot's uptime."""
+
+    boot: str
+    uptime: Amount
+    seconds: Amount = 0.0
+
+
 class Run(Noun):
     """One attempt at a task by one agent, under a lease."""
 
@@ -246,10 +281,14 @@ class Run(Noun):
     offset: int = 0
     usage: Usage = Usage()
     memory_mb: int = 0
+    worked: Worked | None = None
+    context: float = 0.0
+    """The share of the context window that is in use; 0 if the program does not report it."""
     outcome: Outcome | None = None
     reason: Reason | None = None
     note: str = ""
     said: str = ""
+    tip: str | None = None
     evidence: Evidence | None = None
     result: Result | None = None
     started_at: Instant
@@ -260,9 +299,25 @@ class Run(Noun):
     def is_live(self) -> bool:
         return self.outcome is None
 
+    @property
+    def made(self) -> str | None:
+        """The newest commit that the fleet has seen of this run, or a human approved for it."""
+        return self.tip or (self.evidence.tip if self.evidence else None)
+
+
+class Away(Noun):
+    """A remote that does not answer a runner, and since when."""
+
+    repo: str
+    why: str
+    since: Instant
+
 
 class Runner(Noun):
-    """A process on some machine that holds seats and drives their runs."""
+    """A process on some machine that holds seats and drives their runs.
+
+    With a `workflow`, it works on that one alone; with a `coder`, on tasks for it or for any.
+    """
 
     id: RunnerId
     host: str
@@ -271,7 +326,9 @@ class Runner(Noun):
     pid_started: float
     seats: tuple[str, ...]
     coder: str | None = None
+    workflow: str | None = None
     waits: str = ""
+    away: tuple[Away, ...] = ()
     load: float = 0.0
     memory_free_mb: int = 0
     seen_at: Instant
@@ -320,8 +377,10 @@ class Question(Noun):
     tool: str | None = None
     detail: str = ""
     asked_at: Instant
+    asked_steady: Instant | None = None
     answer: str | None = None
     answered_at: Instant | None = None
+    answered_steady: Instant | None = None
     version: Natural = 0
 
 
@@ -342,17 +401,23 @@ class Message(Noun):
 
 
 class Rest(Noun):
-    """An account of a coder at rest: until a moment or, without one, until a human wakes it."""
+    """An account of a coder at rest: until a moment or, without one, until a human wakes it.
+
+    The moment is `guessed` if the provider did not name it. `remedy` is what a human can do.
+    """
 
     account: str
     reason: Reason
     note: str
     since: Instant
     until: Instant | None = None
+    guessed: bool = False
+    remedy: str = ""
     version: Natural = 0
 
     def holds(self, now: datetime) -> bool:
-        return self.until is None or self.until > now
+        """Not before it began: then it was written by a clock that has been set right since."""
+        return self.until is None or self.since <= now < self.until
 
 
 class Workflow(Noun):

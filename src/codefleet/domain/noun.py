@@ -4,6 +4,7 @@ A noun is checked where it comes in from outside, by `from_json` or by `checking
 makes one in the program vouches for its values.
 """
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, dataclass_transform
 
 import msgspec
 from msgspec import Meta
+
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 MOST = 1e9
 """The most that a number of seconds or dollars can be: more than anybody means, and so little that
@@ -57,6 +60,16 @@ def _are_texts(values: object) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
+def without_nul(text: str) -> str:
+    """The text with a stand-in for NUL, which not every store can keep: all keep the same."""
+    return text.replace("\0", "\ufffd")
+
+
+def without_nul_in_json(text: str) -> str:
+    """The same for JSON, where NUL is spelled; a spelled backslash before it makes it none."""
+    return _NUL.sub(r"\1\\ufffd", text) if "\\u0000" in text else text
+
+
 class Frozen(msgspec.StructMeta):
     """What holds for every noun, so that none has to say it: an unknown field is an error."""
 
@@ -82,7 +95,7 @@ class Noun(msgspec.Struct, metaclass=Frozen, frozen=True):
 
     def json(self) -> str:
         """The noun as JSON, its fields in their order."""
-        return msgspec.json.encode(self).decode()
+        return without_nul_in_json(msgspec.json.encode(self).decode())
 
     def plain(self) -> dict[str, Any]:
         """What its JSON says, as plain values."""

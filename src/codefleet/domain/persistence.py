@@ -10,6 +10,11 @@ MOST_FRUITLESS = 3
 MOST_WAITS = 60
 
 
+def begun(earlier: Sequence[Run]) -> Sequence[Run]:
+    """The runs that got to work: one that only found its session gone breaks no row of others."""
+    return [run for run in earlier if run.reason is not Reason.SESSION_LOST]
+
+
 def may_restart(earlier: Sequence[Run], most: int) -> bool:
     """May an agent that was stuck be started again? What was before a failure is forgiven."""
     return len(list(_since_failure(earlier, Reason.STUCK))) < most
@@ -17,7 +22,7 @@ def may_restart(earlier: Sequence[Run], most: int) -> bool:
 
 def may_continue(run: Run, earlier: Sequence[Run]) -> bool:
     """May a run with a full context be continued? Not when three in a row added nothing to it."""
-    runs = [*earlier, run]
+    runs = [*begun(earlier), run]
     fruitless = takewhile(
         lambda pair: pair[0].reason is Reason.CONTEXT_FULL and _work(pair[0]) == _work(pair[1]),
         reversed([*pairwise(runs)]),
@@ -29,7 +34,7 @@ def may_wait(earlier: Sequence[Run]) -> bool:
     """May one more trouble at a provider be waited out? It lasts about an hour, then it is ours."""
     waits = takewhile(
         lambda run: run.outcome is Outcome.RELEASED and run.reason is Reason.CRASHED,
-        reversed(earlier),
+        reversed(begun(earlier)),
     )
     return len(list(waits)) < MOST_WAITS
 

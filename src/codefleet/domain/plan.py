@@ -57,6 +57,6 @@ class Plan(Noun):
 
 
 def called(number: int, name: object, lines: Sequence[int]) -> str:
-    """How a complaint calls a stage: its line where that is known, its number and its name."""
-    it = f"stage {number} ({str(name)[:40]})" if name else f"stage {number}"
+    """How a complaint calls a stage: its line where that is known, its place from 1, its name."""
+    it = f"stage {number + 1} ({str(name)[:40]})" if name else f"stage {number + 1}"
     return f"line {lines[number]}: {it}" if number < len(lines) else it

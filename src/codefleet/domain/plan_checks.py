@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from codefleet.domain import command, condition, graph, scope, template
 from codefleet.domain.errors import Cycle, Invalid
+from codefleet.domain.meant import did_you_mean
 from codefleet.domain.plan import Plan, StagePlan, called
 from codefleet.domain.template import Variable
 
@@ -46,7 +47,7 @@ def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[t
         yield "two stages have this name", "give each its own name"
     for need in (*stage.needs, *stage.judges):
         if need not in names:
-            yield f"there is no stage {need!r}", known
+            yield f"there is no stage {need!r}", did_you_mean(need, names, known)
     if stage.inherit and not stage.needs:
         yield "it inherits from nobody", "name the stages it needs, or start it new"
     if set(stage.judges) - set(stage.needs):

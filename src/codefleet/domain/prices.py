@@ -1,18 +1,15 @@
 """What tokens cost when a program tells no money: a price per model, found by its name."""
 
-import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from codefleet.domain.model import Usage
+from codefleet.domain.model import Usage, dollars
+from codefleet.domain.model_names import find
 from codefleet.domain.noun import Amount, Noun
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 4
-VERSION = re.compile(r"(\[[^\]]*\]|[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)+$")
-"""What providers hang on a model's name without changing its price: a date, a context size."""
 
 
 class Source(StrEnum):
@@ -33,11 +30,14 @@ class Price(Noun):
 
     def of(self, usage: Usage) -> float:
         cached = self.input if self.cached is None else self.cached
-        return (
-            usage.input_tokens * self.input
-            + usage.output_tokens * self.output
-            + usage.cached_tokens * cached
-        ) / MILLION
+        return dollars(
+            (
+                usage.input_tokens * self.input
+                + usage.output_tokens * self.output
+                + usage.cached_tokens * cached
+            )
+            / MILLION
+        )
 
 
 Prices = Mapping[str, Price]
@@ -49,16 +49,6 @@ class Bill(NamedTuple):
 
     usage: Usage
     source: Source
-
-
-def find(model: str | None, tables: Sequence[Prices]) -> Price | None:
-    """The price of a model: of the first table that has one, the name that says most."""
-    plain = VERSION.sub("", (model or "").lower().rpartition("/")[2])
-    for prices in tables:
-        fitting = [name for name in prices if plain and fnmatchcase(plain, _pattern(name))]
-        if fitting:
-            return prices[max(fitting, key=lambda name: (len(name), name))]
-    return None
 
 
 def bill(
@@ -81,8 +71,3 @@ def estimate(prompt: int, output: int, model: str | None, tables: Sequence[Price
     if price is None:
         return Bill(guess, Source.UNPRICED)
     return Bill(guess.evolve(cost_usd=price.of(guess)), Source.ESTIMATED)
-
-
-def _pattern(name: str) -> str:
-    """Only the star is special: names of models have brackets in them."""
-    return re.sub(r"([\[?])", r"[\1]", name.lower())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from codefleet.domain.model import Priority, Task
+from codefleet.domain.model import Brief, Priority, Task
 from codefleet.domain.noun import Noun, Text
 from codefleet.domain.words import Complexity
 
@@ -34,7 +34,7 @@ class Route(Noun):
     model: str | None = None
     """The model for them."""
 
-    def fits(self, task: Task) -> bool:
+    def fits(self, task: Brief) -> bool:
         return (
             set(self.labels) <= set(task.labels)
             and self.repo in (None, task.repo)
@@ -49,6 +49,6 @@ def coder_for(task: Task, routes: Iterable[Route], default: str) -> str:
     return task.coder or (route and route.coder) or default
 
 
-def choose(task: Task, routes: Iterable[Route]) -> Route | None:
+def choose(task: Brief, routes: Iterable[Route]) -> Route | None:
     """The first rule that fits."""
     return next((route for route in routes if route.fits(task)), None)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from codefleet.domain import scope
 from codefleet.domain.caps import Caps
-from codefleet.domain.model import Task, TaskId
+from codefleet.domain.model import Away, Runner, Task, TaskId
 from codefleet.domain.views import Agent
 from codefleet.domain.words import State
 
@@ -22,7 +22,7 @@ class Want(NamedTuple):
     coders: tuple[str, ...] = ()
     repos: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    task: TaskId | None = None
+    tasks: tuple[TaskId, ...] = ()
     resting: tuple[tuple[str, str], ...] = ()
     caps: Caps | None = None
 
@@ -73,8 +73,8 @@ def hold(
         return _waits_for(unmet)
     if spent_up:
         return Hold(Why.BUDGET, spent_up)
-    if task.not_before and task.not_before > now:
-        because = f" ({task.reason})" if task.reason else ""
+    if task.not_before and task.not_before > now and not _was_written_later(task, now):
+        because = f" ({task.reason.words})" if task.reason else ""
         return Hold(Why.TIME, f"not before {clock(task.not_before, now)}{because}")
     if resting:
         return Hold(Why.ACCOUNT, resting)
@@ -113,10 +113,25 @@ def decide(
             running.append(task)
 
 
+def takes(runner: Runner, task: Task) -> bool:
+    """Does this runner take tasks for that coder?"""
+    return runner.coder is None or task.coder in (None, runner.coder)
+
+
 def clock(moment: datetime, now: datetime) -> str:
     """The time of day, with its date when that is not today; the whole fleet reads UTC."""
     at, today = moment.astimezone(UTC), now.astimezone(UTC).date()
     return f"{at:%H:%M:%S} UTC" if at.date() == today else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _was_written_later(task: Task, now: datetime) -> bool:
+    """Does its rest begin in the future? Then the clock that wrote it has been set right since."""
+    return task.resting_since is not None and task.resting_since > now
+
+
+def waits_for_remote(away: Away, now: datetime) -> str:
+    """What a task or an agent waits for while a remote does not answer."""
+    return f"waits for the remote of {away.repo}, away since {clock(away.since, now)}"
 
 
 def _waits_for(unmet: Sequence[Task]) -> Hold:
@@ -148,6 +163,7 @@ def _collides(task: Task, busy: Iterable[Task]) -> Hold | None:
             continue
         if pair := scope.overlap(task.scope, other.scope):
             ours, theirs = pair
-            where = ours if ours == theirs else f"{ours} meets {theirs}"
-            return Hold(Why.SCOPE, f"waits for {other.id} to leave {where}", (other.id,))
+            same = f"{ours} is in its scope too"
+            where = same if ours == theirs else f"{ours} overlaps its scope {theirs}"
+            return Hold(Why.SCOPE, f"waits for {other.id}: {where}", (other.id,))
     return None

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from codefleet.domain.errors import Invalid
+from codefleet.domain.invisible import is_visible
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -50,7 +51,7 @@ def overlap(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | Non
 def _is_a_path(glob: str) -> bool:
     """A name inside the repository, in visible characters; git reads a leading ! or # otherwise."""
     parts = {part for part in glob.split("/") if part not in ("", ".")}
-    visible = glob.isprintable() and glob == glob.strip()
+    visible = all(map(is_visible, glob)) and glob == glob.strip()
     return bool(parts) and visible and ".." not in parts and glob[0] not in "!#"
 
 

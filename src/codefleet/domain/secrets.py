@@ -7,11 +7,13 @@ what looks like a key but is a word, a hash or a call in source code stays.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 MARK = b"[redacted]"
 SHORTEST_VALUE = 8
+SHORTEST_LISTED = 6
+"""Shorter values, such as `true` or a port, are in every other line."""
 STEP = 1 << 18
 SHORT = 1 << 12
 """Up to so many bytes one look for any hint at all is the quickest; almost all lines have none."""
@@ -19,6 +21,13 @@ SHORT = 1 << 12
 # A key does not begin inside a word; before it, an escape of JSON or of a URL, or the colour that a
 # terminal is told, is no word.
 _NO_WORD = re.compile(rb"(?:^|[^A-Za-z0-9_-]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9]m)\Z")
+GAP = re.compile(
+    rb"(?:\x1b\[[0-?]*[ -/]*[@-~]"  # a colour
+    rb"|\\+(?:u001[bB]|x1[bB]|033|e)\[[0-9;:?]*[A-Za-z]"  # one inside a text of JSON
+    rb"|(?:[\r\n]|\\+[rn])[ \t]*)"  # a new line, and how far it is indented
+)
+"""What may stand in the middle of a value where a terminal or a program broke it."""
+GAP_SIGNS = (b"\n", b"\r", b"\x1b[", b"\\")
 _IN_URL = re.compile(rb"[?&][\w.-]*\Z")
 _LABEL = re.compile(
     rb"authorization[\\\"']{0,3}[ \t]{0,2}[:=][ \t]{0,2}[\\\"']{0,3}\Z", re.IGNORECASE
@@ -38,10 +47,11 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
 
 def redact_bytes(data: bytes, known: Iterable[str] = ()) -> bytes:
     """The same for bytes, which need not be text."""
-    for value in sorted(known, key=len, reverse=True):
-        for spelled in _spellings(value):
-            if _find(spelled, data) >= 0:
-                data = data.replace(spelled, _stars(spelled))
+    values = [each for value in sorted(known, key=len, reverse=True) for each in _spellings(value)]
+    for value in values:
+        if _find(value, data) >= 0:
+            data = data.replace(value, _stars(value))
+    data = _without_broken(values, data)
     if len(data) <= SHORT and not HINT.search(data):
         return data
     for shape in SHAPES:
@@ -52,13 +62,24 @@ def redact_bytes(data: bytes, known: Iterable[str] = ()) -> bytes:
     return data
 
 
-def values_of(environment: Mapping[str, str]) -> frozenset[str]:
-    """The values of the variables whose names say that they are secret."""
-    return frozenset(
-        value
+def is_secret_name(name: str) -> bool:
+    """Does the name of a variable say that its value is a key?"""
+    return bool(_SECRET_NAME.search(name))
+
+
+def secret_values(environment: Mapping[str, str], listed: Iterable[str]) -> dict[str, str]:
+    """The secret values, each with the name of its variable: of names that say so, and of all that
+    the owner `listed`, unless a value is too short to be one."""
+    every = {*listed}
+    return {
+        value: name
         for name, value in environment.items()
-        if _SECRET_NAME.search(name) and len(value) >= SHORTEST_VALUE and value not in MARK.decode()
-    )
+        if value not in MARK.decode()
+        and (
+            (name in every and len(value) >= SHORTEST_LISTED)
+            or (_SECRET_NAME.search(name) and len(value) >= SHORTEST_VALUE)
+        )
+    }
 
 
 class Shape(NamedTuple):
@@ -129,6 +150,26 @@ def _spellings(value: str) -> Iterable[bytes]:
     plain = value.encode(errors="surrogatepass")
     inside = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return (plain,) if inside == plain else (plain, inside)
+
+
+def _without_broken(values: Sequence[bytes], data: bytes) -> bytes:
+    """The same without values that colours or line breaks stand in the middle of."""
+    if not values or not any(sign in data for sign in GAP_SIGNS):
+        return data
+    bare = GAP.sub(b"", data)
+    for value in values:
+        if _find(value, bare) >= 0:
+            letters = [re.escape(value[at : at + 1]) for at in range(len(value))]
+            data = re.sub((GAP.pattern + b"*").join(letters), _stars_around_gaps, data)
+    return data
+
+
+def _stars_around_gaps(found: re.Match[bytes]) -> bytes:
+    clean, done = b"", 0
+    for gap in GAP.finditer(found[0]):
+        clean += b"*" * (gap.start() - done) + gap[0]
+        done = gap.end()
+    return clean + b"*" * (len(found[0]) - done)
 
 
 def _shape(prefix: bytes, body: bytes, shortest: int, longest: int = 1000) -> Shape:

@@ -44,17 +44,29 @@ class Used(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """How full the context window is, in tokens; size 0 means that the coder's own is meant."""
+    """How full the context window is, in tokens; size 0 means that the program does not tell."""
 
     used: int
     size: int = 0
 
 
+class Window(NamedTuple):
+    """How large the context window of a model is, in tokens, as the program reports it."""
+
+    model: str
+    size: int
+
+
 class Limited(NamedTuple):
-    """The provider refuses more work until `resets_at`."""
+    """The provider refuses more work until `resets_at`.
+
+    With `quota`, or with a time, the account's allowance is used up: the account rests. Otherwise
+    there were too many requests at once, and only this task waits, for seconds.
+    """
 
     text: str
     resets_at: Instant | None = None
+    quota: bool = False
 
 
 class Asks(NamedTuple):
@@ -88,12 +100,27 @@ class Finished(NamedTuple):
 class Broke(NamedTuple):
     """The agent itself reports that it cannot go on; `reason` is one of the closed list.
 
-    What is `passing` is trouble at its provider, which no attempt is to blame for.
+    What is `passing` is trouble at its provider, which no attempt is to blame for. One that goes on
+    `retrying`, although that is in vain, is to be stopped.
     """
 
     text: str
     reason: str = "unknown"
     passing: bool = False
+    retrying: bool = False
 
 
-Signal = Started | Said | Tool | Touched | Used | Filled | Limited | Asks | Wants | Finished | Broke
+Signal = (
+    Started
+    | Said
+    | Tool
+    | Touched
+    | Used
+    | Filled
+    | Window
+    | Limited
+    | Asks
+    | Wants
+    | Finished
+    | Broke
+)

@@ -1,6 +1,7 @@
 """The fleet as people look at it: derived from the nouns, and stored nowhere."""
 
 from codefleet.domain.model import (
+    Away,
     Budget,
     Conflict,
     Rest,
@@ -14,6 +15,8 @@ from codefleet.domain.model import (
 )
 from codefleet.domain.noun import Instant, Noun
 from codefleet.domain.words import State
+
+LANDING, HELD = "landing", "held"
 
 
 class Agent(Noun):
@@ -33,7 +36,8 @@ class Agent(Noun):
 
 
 class InboxItem(Noun):
-    """What waits for a human: a question, leave to use a tool, work to review, a login to renew."""
+    """What waits for a human: a question, permission to use a tool, work to review, a login to
+    renew, or the settings of a repo to fix."""
 
     kind: str
     task: TaskId | None = None
@@ -50,6 +54,15 @@ class Waiting(Noun):
     why: str
     text: str
     behind: tuple[TaskId, ...] = ()
+
+
+class Left(Noun):
+    """A task that does not go on by itself: why, and what settles it if a human has to."""
+
+    task: Task
+    text: str
+    item: InboxItem | None = None
+    needs_human: bool = False
 
 
 class Limit(Noun):
@@ -89,10 +102,14 @@ class WorkflowStatus(Noun):
 
 
 class Status(Noun):
-    """The fleet at a glance. Machines are `standing_by` whose runners have no seat right now."""
+    """The fleet at a glance. Machines are `standing_by` whose runners have no seat right now.
+
+    `repos` says how many the fleet knows.
+    """
 
     at: Instant
     paused: bool
+    repos: int = 1
     counts: dict[str, int]
     agents: tuple[Agent, ...]
     running: tuple[Task, ...]
@@ -106,3 +123,20 @@ class Status(Noun):
     unpriced_today: int = 0
     limits: tuple[Limit, ...] = ()
     standing_by: tuple[str, ...] = ()
+    away: tuple[Away, ...] = ()
+
+    def remote_of(self, task: Task, run: Run) -> Away | None:
+        """The remote to which a run cannot send its work now, though its agent is done."""
+        if run.evidence is None:
+            return None
+        return next((each for each in self.away if each.repo == task.repo), None)
+
+
+def shown_state(task: Task) -> str:
+    """The state as people see it: approved work is `landing`, or `held` if something is in the way.
+
+    It is derived: the store knows both as `review`.
+    """
+    if task.state is State.REVIEW and task.approved:
+        return HELD if task.note else LANDING
+    return task.state.value

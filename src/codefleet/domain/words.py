@@ -30,6 +30,7 @@ class Reason(StrEnum):
     RATE_LIMIT = "rate_limit"
     AUTH = "auth"
     CONTEXT_FULL = "context_full"
+    SESSION_LOST = "session_lost"
     BUDGET = "budget"
     TIMEOUT = "timeout"
     STUCK = "stuck"
@@ -41,6 +42,31 @@ class Reason(StrEnum):
     WORKSPACE = "workspace"
     CANCELLED = "cancelled"
     UNKNOWN = "unknown"
+
+    @property
+    def words(self) -> str:
+        """The reason as people say it; the value is for programs."""
+        return IN_WORDS[self]
+
+
+IN_WORDS = {
+    Reason.QUOTA: "usage limit reached",
+    Reason.RATE_LIMIT: "rate limited",
+    Reason.AUTH: "not logged in",
+    Reason.CONTEXT_FULL: "context window full",
+    Reason.BUDGET: "budget spent",
+    Reason.TIMEOUT: "timed out",
+    Reason.STUCK: "no sign of progress",
+    Reason.CRASHED: "crashed",
+    Reason.NO_CHANGES: "claimed to be done but changed nothing",
+    Reason.CHECKS_FAILED: "checks failed",
+    Reason.MERGE_CONFLICT: "merge conflict",
+    Reason.CODER_MISSING: "agent program not found",
+    Reason.WORKSPACE: "no usable workspace",
+    Reason.CANCELLED: "cancelled",
+    Reason.SESSION_LOST: "session lost",
+    Reason.UNKNOWN: "failed",
+}
 
 
 class Outcome(StrEnum):

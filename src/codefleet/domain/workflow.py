@@ -12,8 +12,9 @@ import msgspec
 from msgspec import ValidationError
 
 from codefleet.domain import plan_checks
-from codefleet.domain.checking import complaint
+from codefleet.domain.checking import complaint, unknown_field
 from codefleet.domain.errors import Invalid
+from codefleet.domain.meant import did_you_mean
 from codefleet.domain.model import Draft, Stage
 from codefleet.domain.noun import Noun, each_once
 from codefleet.domain.plan import RETRY, Plan, StagePlan, called
@@ -55,7 +56,7 @@ def check_coders(plan: Plan, known: Collection[str], lines: Sequence[int] = ()) 
             if coder not in known:
                 raise Invalid(
                     f"{called(number, stage.name, lines)}: there is no coder {coder!r}",
-                    hint=f"known coders: {', '.join(sorted(known))}",
+                    hint=did_you_mean(coder, known, f"known coders: {', '.join(sorted(known))}"),
                 )
 
 
@@ -210,7 +211,8 @@ def _need(place: str, said: object, stages: Sequence[object]) -> str:
     if not 0 <= said < len(stages):
         raise Invalid(
             f"{place}: there is no stage {said}",
-            hint=f"the last stage is {len(stages) - 1}",
+            hint=f"as a need, stages are numbered from 0; the last is {len(stages) - 1}. "
+            "Names are safer: needs: [implement]",
         )
     named = stages[said]
     return str(named.get("name")) if isinstance(named, Mapping) else str(said)
@@ -219,7 +221,7 @@ def _need(place: str, said: object, stages: Sequence[object]) -> str:
 def _explained(place: str, kind: type[Noun], said: Any, wrong: ValidationError) -> Invalid:
     found = complaint(kind, said, wrong)
     if found.is_unknown:
-        known = ", ".join(kind.__struct_fields__)
-        return Invalid(f"{place}: there is no field {found.place!r}", hint=f"fields are {known}")
+        problem, hint = unknown_field(found.place, kind.__struct_fields__)
+        return Invalid(f"{place}: {problem}", hint=hint)
     where = f"{found.place}: " if found.where else ""
-    return Invalid(f"{place}: {where}{found.what}", hint=f"mend {found.place}")
+    return Invalid(f"{place}: {where}{found.what}", hint=f"fix {found.place}")

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from codefleet.config import Config, load
 from codefleet.domain import accounts
@@ -21,6 +20,10 @@ class Accounts(Repos):
         """The accounts that rest now; one whose time is over is awake by itself."""
         now = await self.store.now()
         return list(accounts.holding(await self.store.rests(), now).values())
+
+    async def last_rest(self, account: str) -> Rest | None:
+        """The last rest of an account, whether it is over or not."""
+        return next((rest for rest in await self.store.rests() if rest.account == account), None)
 
     async def rest(self, rest: Rest) -> None:
         """Let an account rest, for every runner; the longer of two rests counts."""
@@ -46,6 +49,7 @@ class Accounts(Repos):
 
     async def wake(self, name: str) -> Rest:
         """End an account's rest, named by itself or, when only one of them rests, by its coder."""
+        await self.permit("wake an account")
         rests = await self.rests()
         found = [rest for rest in rests if rest.account == name] or [
             rest for rest in rests if accounts.coder_of(rest.account) == name
@@ -69,6 +73,15 @@ class Accounts(Repos):
         with suppress(Stale):
             await self.store.write(Write(tasks=[on], events=[told]))
 
+    async def go_back(self, task: Task) -> Task:
+        """Let a task's own coder go on in place of the fallback; Stale if the task has changed."""
+        now = await self.store.now()
+        back = accounts.own_again(task).evolve(updated_at=now, version=task.version + 1)
+        words = f"{back.coder} works again and goes on"
+        told = event("task.rerouted", now, words, task=task, coder=back.coder)
+        await self.store.write(Write(tasks=[back], events=[told]))
+        return back
+
     async def resting(self, tasks: Sequence[Task]) -> Mapping[TaskId, str]:
         """For each of these tasks whose account rests, a sentence about that rest."""
         rests = {rest.account: rest for rest in await self.rests()}
@@ -89,9 +102,7 @@ class Accounts(Repos):
         for repo in await self.repos():
             if repo.name in names:
                 try:
-                    found[repo.name] = load(
-                        self.home, repo=Path(repo.path), repo_name=repo.name, env=os.environ
-                    )
+                    found[repo.name] = load(self.home, repo_name=repo.name, env=os.environ)
                 except FleetError:
                     continue
         return found

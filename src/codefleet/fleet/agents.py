@@ -1,6 +1,6 @@
 """Agents: the seats of all runners, and what each does, derived from heartbeats and runs."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import count, islice
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
-from codefleet.domain.model import Lane, Run, Runner, RunnerId
+from codefleet.domain.model import Away, Lane, Run, Runner, RunnerId
 from codefleet.domain.views import Agent
 from codefleet.fleet.core import TRIES, Core
 from codefleet.ports import Write
@@ -32,11 +32,13 @@ class Agents(Core):
         pid_started: float,
         seats: int,
         coder: str | None,
+        workflow: str | None = None,
         load: float = 0.0,
         memory_free_mb: int = 0,
         keep: Sequence[str] = (),
     ) -> Runner:
         """A runner joins with this many seats; `keep` are names of agents it adopts."""
+        await self.permit("run agents")
         import secrets  # here, because it is slow to import and only runners need it
 
         runner = Runner(
@@ -47,15 +49,16 @@ class Agents(Core):
             pid_started=pid_started,
             seats=(),
             coder=coder,
+            workflow=workflow,
             load=load,
             memory_free_mb=memory_free_mb,
-            seen_at=await self.store.now(),
+            seen_at=await self.store.steady(),
         )
         await self.store.write(Write(runners=[runner]))
         adopted = tuple(dict.fromkeys(keep))
         runner = await self.reseat(runner, adopted, max(seats, len(adopted)))
         with_whom = ", ".join(runner.seats) or "no agent until there is work"
-        told = event("runner.started", runner.seen_at, f"{host} with {with_whom}")
+        told = event("runner.started", await self.store.now(), f"{host} with {with_whom}")
         await self.store.write(Write(events=[told]))
         return runner
 
@@ -66,7 +69,7 @@ class Agents(Core):
         """
         version = runner.version + 1
         for _ in range(TRIES):
-            alive = runner.evolve(seen_at=await self.store.now(), version=version)
+            alive = runner.evolve(seen_at=await self.store.steady(), version=version)
             try:
                 await self.store.write(Write(runners=[alive]))
             except Stale:
@@ -75,6 +78,24 @@ class Agents(Core):
                 continue
             return alive
         raise Stale(f"the runner {runner.id} changes all the time", hint="does it run twice?")
+
+    async def still_away(self, runner: Runner, away: Mapping[str, str]) -> tuple[Away, ...]:
+        """The remotes that do not answer a runner now, each since it was first told."""
+        known = {each.repo: each for each in runner.away}
+        now = await self.store.now()
+        return tuple(
+            known.get(repo) or Away(repo=repo, why=why, since=now) for repo, why in away.items()
+        )
+
+    async def away(self) -> Sequence[Away]:
+        """The remotes that answer no living runner, since when, and what git said."""
+        runners = await self.runners()
+        known = {each.repo: each for runner in runners for each in runner.away}
+        return [
+            each
+            for repo, each in known.items()
+            if all(repo in {it.repo for it in runner.away} for runner in runners)
+        ]
 
     async def reseat(
         self, runner: Runner, keep: Sequence[str], seats: int, called: Sequence[str] = ()
@@ -112,7 +133,8 @@ class Agents(Core):
     async def strike_off(self, runner: Runner) -> None:
         """Forget a runner that nobody expects any more. Should it come back, it joins anew."""
         now = await self.store.now()
-        told = event("runner.stopped", now, f"{runner.host}, not seen since {runner.seen_at:%F %T}")
+        seen = now - (await self.store.steady() - runner.seen_at)
+        told = event("runner.stopped", now, f"{runner.host}, not seen since {seen:%F %T}")
         try:
             counted = runner.evolve(version=runner.version + 1)  # so that only one tells of it
             await self.store.write(Write(runners=[counted], events=[told]))
@@ -130,16 +152,20 @@ class Agents(Core):
 
     async def runners(self) -> Sequence[Runner]:
         """The runners that have shown life within their lease, with or without seats."""
-        now = await self.store.now()
+        now = await self.store.steady()
         return [it for it in await self.store.runners() if now - it.seen_at <= self.lease]
 
     async def agents(self) -> Sequence[Agent]:
         """Every seat in the fleet, by machine and name."""
-        now = await self.store.now()
+        now, steady = await self.store.now(), await self.store.steady()
         live = {(run.runner, run.agent): run for run in await self.store.runs(live=True)}
         seats = [
             _agent(
-                name, runner, live.get((runner.id, name)), offline=now - runner.seen_at > self.lease
+                name,
+                runner,
+                live.get((runner.id, name)),
+                offline=steady - runner.seen_at > self.lease,
+                seen_at=now - (steady - runner.seen_at),
             )
             for runner in await self.store.runners()
             for name in runner.seats
@@ -157,7 +183,7 @@ class Agents(Core):
 
     async def take_lane(self, repo: str, holder: RunnerId, dead: Collection[str]) -> Lane | None:
         """The right to land on this repo's trunk, unless another living runner has it."""
-        now = await self.store.now()
+        now = await self.store.steady()
         held = next((lane for lane in await self.store.lanes() if lane.repo == repo), None)
         if held and held.holder not in {holder, *dead} and held.lease_until > now:
             return None
@@ -176,7 +202,7 @@ class Agents(Core):
 
     async def keep_lane(self, lane: Lane) -> Lane:
         """Renew the lane's lease; Stale when somebody else has it by now."""
-        until = await self.store.now() + self.lease
+        until = await self.store.steady() + self.lease
         kept: Lane = lane.evolve(lease_until=until, version=lane.version + 1)
         await self.store.write(Write(lanes=[kept]))
         return kept
@@ -185,7 +211,7 @@ class Agents(Core):
         """Let somebody else land at once instead of after the lease."""
         for lane in await self.store.lanes():
             if (lane.repo, lane.holder) == (repo, holder):
-                left = lane.evolve(lease_until=await self.store.now(), version=lane.version + 1)
+                left = lane.evolve(lease_until=await self.store.steady(), version=lane.version + 1)
                 with suppress(Stale):  # somebody else has it already
                     await self.store.write(Write(lanes=[left]))
 
@@ -211,7 +237,9 @@ def _free_names(
     yield from (name for number in count(1) if (name := seat_name(number)) not in taken)
 
 
-def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agent:
+def _agent(
+    name: str, runner: Runner, run: Run | None, *, offline: bool, seen_at: datetime
+) -> Agent:
     return Agent(
         name=name,
         runner=runner.id,
@@ -223,5 +251,5 @@ def _agent(name: str, runner: Runner, run: Run | None, *, offline: bool) -> Agen
         since=run.started_at if run else None,
         load=runner.load,
         memory_free_mb=runner.memory_free_mb,
-        seen_at=runner.seen_at,
+        seen_at=seen_at,
     )

@@ -34,6 +34,7 @@ class Archive(Core):
         What was spent stays in the log, for the bill. Killed at any moment it loses nothing: the
         next call goes on where it stopped.
         """
+        await self.permit("archive events")
         before = await self.store.now() - older_than
         if dry_run:
             return await self._sum(before)
@@ -61,6 +62,16 @@ class Archive(Core):
         while old:
             yield old
             old = next(archived, None)
+
+    async def is_archived(self, task: str) -> bool:
+        """Has the beginning of this task's story left the store?"""
+        only = (await self.get(task)).id
+        first = await self.store.events(task=only, limit=1)
+        return not first or first[0].kind != "task.added"
+
+    def drop_archive(self) -> int:
+        """Delete the archive of this machine; returns how many files it had."""
+        return archive_files.dropped(self.archive_folder)
 
     async def _sum(self, before: datetime) -> Archived:
         many, tasks = 0, set[str | None]()

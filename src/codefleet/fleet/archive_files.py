@@ -53,6 +53,17 @@ class NewFile:
         self._path.unlink()
 
 
+def dropped(folder: Path) -> int:
+    """Delete all of it, for a fleet that is forgotten; returns how many files there were."""
+    if not folder.is_dir():
+        return 0
+    with held(folder):
+        files = [file for file in folder.iterdir() if file.name.startswith("events-")]
+        for file in files:
+            file.unlink()
+    return len(files)
+
+
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Keep the archive to oneself; the folder is made if need be."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
+from time import monotonic
 
 from codefleet.domain.dialogue import LONGEST_OPTION, LONGEST_TEXT, MOST_OPTIONS
 from codefleet.domain.errors import Invalid, LostRun, Stale
@@ -30,11 +31,12 @@ class Asking(Core):
 
     async def questions_of(self, task: TaskId) -> Sequence[Question]:
         """All that agents of this task have asked, answered or not."""
-        return [q for q in await self.store.questions() if q.task == task]
+        return await self.store.questions(tasks=[task])
 
     async def posed(self, run: Run) -> Sequence[Question]:
         """What this run has asked in its turn and has no answer to yet."""
-        return [q for q in await self.store.questions(open_only=True) if q.run == run.id]
+        asked = await self.store.questions(tasks=[run.task], open_only=True)
+        return [q for q in asked if q.run == run.id]
 
     async def pose(self, run: Run, asks: Asks) -> Question:
         """Put a question into the inbox while the run goes on; asked again, it is the same one."""
@@ -59,26 +61,31 @@ class Asking(Core):
 
         It ends with the answer, or when the time is over.
         """
-        end = await self.store.now() + timedelta(seconds=within)
+        end = monotonic() + within
         found, left = question, within
         while found.answered_at is None and left > 0:
             found = await self._look(question, min(left, LONGEST_LOOK_S))
             yield found
-            left = (end - await self.store.now()).total_seconds()
+            left = end - monotonic()
 
-    async def waited(self, run: Run, now: datetime, longest: float) -> float:
+    async def waited(self, run: Run, longest: float) -> float:
         """The seconds that a run has spent waiting for humans, `longest` for each question."""
-        bound = timedelta(seconds=longest)
-        mine = [q for q in await self.store.questions() if q.run == run.id]
-        return covered((q.asked_at, min(q.answered_at or now, q.asked_at + bound)) for q in mine)
+        now, bound = await self.store.steady(), timedelta(seconds=longest)
+        mine = [q for q in await self.questions_of(run.task) if q.run == run.id]
+        return covered((start, min(end or now, start + bound)) for start, end in map(_span, mine))
+
+    async def open_for(self, question: Question) -> float:
+        """For how many seconds a question has been waiting for its answer."""
+        start, _ = _span(question)
+        return (await self.store.steady() - start).total_seconds()
 
     async def _look(self, question: Question, within: float) -> Question:
         """The question once it is answered, or as it is when so many seconds have passed."""
-        end = await self.store.now() + timedelta(seconds=within)
+        end = monotonic() + within
         while True:
             seen = await self.store.last_seq()
             (found,) = await self.store.questions(ids=[question.id])
-            left = (end - await self.store.now()).total_seconds()
+            left = end - monotonic()
             if found.answered_at or left <= 0:
                 return found
             await self.store.changed(seen, within=left)
@@ -86,9 +93,11 @@ class Asking(Core):
     async def _question(self, run: Run, asks: Asks, now: datetime) -> Question:
         """The open question of the same words, which an earlier run may have left, or a new one."""
         known = await self.questions_of(run.task)
+        steady = await self.store.steady()
         for old in known:
             if old.answered_at is None and old.text == asks.text:
-                return old.evolve(run=run.id, asked_at=now, version=old.version + 1)
+                anew = {"run": run.id, "asked_at": now, "asked_steady": steady}
+                return old.evolve(**anew, version=old.version + 1)
         number = 1 + sum(question.id.startswith(f"{run.id}.q") for question in known)
         return Question(
             id=QuestionId(f"{run.id}.q{number}"),
@@ -97,7 +106,15 @@ class Asking(Core):
             text=asks.text,
             options=asks.options,
             asked_at=now,
+            asked_steady=steady,
         )
+
+
+def _span(question: Question) -> tuple[datetime, datetime | None]:
+    """From when until when it waited, by the steady time; by the clock if that was not noted."""
+    if question.asked_steady is None:
+        return question.asked_at, question.answered_at
+    return question.asked_steady, question.answered_steady
 
 
 def _refuse_long(asks: Asks) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 from codefleet.config import Config
 from codefleet.domain.caps import NO_CAPS, AtWork, Caps, reached
-from codefleet.domain.model import Task, TaskId
+from codefleet.domain.model import Runner, Task, TaskId
+from codefleet.domain.scheduling import takes, waits_for_remote
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.repos import Repos
 
@@ -25,6 +26,7 @@ class Capacity(Agents, Repos):
         found = {
             task.id: full
             or away.get(task.repo)
+            or _not_taken(alive, task)
             or reached(
                 caps or NO_CAPS,
                 at_work,
@@ -38,7 +40,10 @@ class Capacity(Agents, Repos):
 
     async def _away(self, hosts: Collection[str]) -> Mapping[str, str]:
         """The repos that are not there, or on machines without a runner, while others have one."""
-        gone = self.gone(await self.repos())
+        repos = await self.repos()
+        now = await self.store.now()
+        unanswered = {each.repo: waits_for_remote(each, now) for each in await self.away()}
+        gone = {**unanswered, **self.gone(repos), **self.unusable(repos)}
         if not hosts or not self.has_many_machines:
             return gone
         alone = {
@@ -50,11 +55,19 @@ class Capacity(Agents, Repos):
 
     async def _at_work(self, running: Sequence[Task]) -> Sequence[AtWork]:
         repos = {task.id: task.repo for task in running}
-        now = await self.store.now()
         live = await self.store.runs(tasks=[*repos], live=True) if repos else ()
+        now = await self.store.steady()
         return [
             AtWork(repos[run.task], run.host, run.coder) for run in live if run.lease_until > now
         ]
+
+
+def _not_taken(alive: Sequence[Runner], task: Task) -> str:
+    """Say so of a task that every living runner leaves to others, because of its coder."""
+    if not alive or any(takes(runner, task) for runner in alive):
+        return ""
+    only = ", ".join(sorted({str(runner.coder) for runner in alive}))
+    return f"it is for {task.coder}, and the runners at work take only {only}"
 
 
 def caps_of(config: Config) -> Caps | None:

@@ -5,26 +5,71 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Self
 
 from codefleet.config import Config
-from codefleet.domain import fallout
+from codefleet.domain import access, fallout
 from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Attempts, Verb, move
-from codefleet.domain.model import Question, Task, TaskId
+from codefleet.domain.meant import did_you_mean
+from codefleet.domain.model import Question, Run, RunId, Task, TaskId
 from codefleet.domain.words import State
 from codefleet.ports import Store, TaskQuery, Write
 
 TRIES = 100
+COMPARED = 1000
+"""So many of the newest ids are looked through for the one that was meant."""
 
 
 class Core:
     """The store and the settings. The verbs live in the classes that stand on this one."""
 
-    def __init__(self, store: Store, config: Config, home: Path) -> None:
+    def __init__(
+        self, store: Store, config: Config, home: Path, caller: RunId | None = None
+    ) -> None:
         self.store = store
         self.config = config
         self.home = home
+        self.caller = caller
+        """The run whose agent is asking; None for a human."""
+
+    def acting_for(self, run: RunId) -> Self:
+        """The same fleet as the agent of this run may use it."""
+        if self.caller not in (None, run):
+            raise Refused(
+                f"the agent of {self.caller} may not act for {run}", hint="use your own token"
+            )
+        return type(self)(self.store, self.config, self.home, run)
+
+    async def permit(self, verb: str, *tasks: Task) -> None:
+        """Refuse a verb that the agent who asks may not use, or not on these tasks."""
+        if self.caller is None:
+            return
+        access.refuse_agents(verb)
+        by = (await self.asking()).task
+        for task in tasks:
+            if by not in {each.id for each in await self.above(task)}:
+                raise Refused(
+                    f"{task.id} is not a task that {by} created",
+                    hint=f"an agent may {verb} its own tasks only; ask_human asks a human",
+                )
+
+    async def asking(self) -> Run:
+        """The live run whose agent is asking."""
+        found = await self.store.runs(ids=[self.caller]) if self.caller else ()
+        if not found or not found[0].is_live:
+            raise Refused(f"the run {self.caller} is over", hint="only a live run can act")
+        return found[0]
+
+    async def above(self, task: Task) -> Sequence[Task]:
+        """The tasks whose agents created this one, the nearest first; none for a human's."""
+        found: list[Task] = []
+        parent = task.parent
+        while parent and (above := await self.store.tasks(TaskQuery(ids=[parent]))):
+            found += above
+            parent = above[0].parent
+        return found
 
     @property
     def host(self) -> str:
@@ -36,8 +81,12 @@ class Core:
         return self.home / "mirrors" / f"{repo}.git"
 
     async def now(self) -> datetime:
-        """The time by which leases, limits and waits are judged."""
+        """The time of day, by which events are dated and waits until a moment are judged."""
         return await self.store.now()
+
+    async def steady(self) -> datetime:
+        """The time by which leases and heartbeats are judged; it never jumps on one machine."""
+        return await self.store.steady()
 
     async def about_store(self) -> str:
         """Which store it is and where, for people; it holds no secret."""
@@ -65,8 +114,18 @@ class Core:
                 f"{ref} could be {', '.join(ids)}", hint="type more of the id, so that one is left"
             )
         if not ids:
-            raise NotFound(f"no task {ref[:80]}", hint="`fleet list --all` shows every task")
+            raise await self._no_task(ref)
         return (await self.store.tasks(TaskQuery(ids=ids)))[0]
+
+    async def _no_task(self, ref: str) -> NotFound:
+        """What to say of an id that no task has: a letter of it may be wrong, or of a workflow."""
+        recent = await self.store.tasks(TaskQuery(limit=COMPARED, newest_first=True))
+        if any(flow.id == ref for flow in await self.store.workflows(ids=[ref])):
+            hint = f"{ref} is a workflow: `fleet workflow show {ref}`"
+        else:
+            ids = [task.id for task in recent]
+            hint = did_you_mean(ref[:80], ids, "`fleet list --all` shows every task")
+        return NotFound(f"no task {ref[:80]}", hint=hint)
 
     def refuse_foreign(self, path: str) -> None:
         """Refuse a repository outside the folders that the settings allow."""
@@ -80,6 +139,11 @@ class Core:
     async def list(self, query: TaskQuery) -> Sequence[Task]:
         """The tasks that fit, most urgent first."""
         return await self.store.tasks(query)
+
+    async def last_made(self, task: Task) -> Run | None:
+        """The last run of a task of which the fleet has seen a commit."""
+        runs = await self.store.runs(tasks=[task.id])
+        return next((run for run in reversed(runs) if run.made), None)
 
     async def fallout(self, task: Task, now: datetime) -> Write:
         """What a stage that ended badly takes with it: all that needs it can never start."""
@@ -96,9 +160,10 @@ class Core:
 
     async def withdrawn(self, tasks: Sequence[Task], now: datetime) -> Sequence[Question]:
         """The questions of tasks that are cancelled, closed: nobody waits for an answer now."""
-        ids = {task.id for task in tasks if task.state is State.CANCELLED}
-        asked = await self.store.questions(open_only=True) if ids else ()
-        return [q.evolve(answered_at=now, version=q.version + 1) for q in asked if q.task in ids]
+        ids = [task.id for task in tasks if task.state is State.CANCELLED]
+        asked = await self.store.questions(tasks=ids, open_only=True) if ids else ()
+        over = {"answered_at": now, "answered_steady": await self.store.steady()}
+        return [q.evolve(**over, version=q.version + 1) for q in asked]
 
     async def _stages(self, task: Task) -> Sequence[Task]:
         """All tasks of the workflow that this one is a stage of."""

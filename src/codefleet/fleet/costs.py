@@ -69,11 +69,11 @@ class Costs(Core):
         return {repo: it.text for repo, it in judged.items() if it.standing is Standing.OVER}
 
     async def warn_of_the_day(self) -> None:
-        """Tell once a day of each limit that is nearly spent, or that cannot see what is used."""
+        """Tell once a day of each limit that is nearly spent or spent, or that cannot see usage."""
         limits = await self.day_limits()
         now = await self.store.now()
         judged = [budget.judge([limit]) for limit in limits]
-        news = [warning(each, now) for each in judged if each.standing is Standing.NEAR]
+        news = [warning(each, now) for each in judged if each.standing is not Standing.OK]
         if self.config.run_budget_usd or any(limit.budget.usd for limit in limits):
             news += [_unseen(*each, now) for each in (await self.unpriced_today()).items()]
         if not news:

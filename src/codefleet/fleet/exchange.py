@@ -33,6 +33,7 @@ class Exchange(Core):
 
         What ran when the export was made does not run here: its agents and folders are elsewhere.
         """
+        await self.permit("import a fleet")
         rows = [_row(number, line) for number, line in enumerate(lines, 1) if line.strip()]
         still = [*_at_rest(rows, await self.store.now())]
         await self.store.load([(row.kind, json.dumps(row.body)) for row in still])
@@ -40,6 +41,7 @@ class Exchange(Core):
 
     async def refuse_while_alive(self, dead: Collection[str]) -> None:
         """Refuse while there is any runner but these, of which the caller knows the end."""
+        await self.permit("move or forget a fleet")
         living = [runner for runner in await self.store.runners() if runner.id not in dead]
         if living:
             raise Refused(

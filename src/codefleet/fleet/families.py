@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from codefleet.domain.errors import Refused
-from codefleet.domain.model import Budget, Run, Task, TaskId, Usage
+from codefleet.domain import children
+from codefleet.domain.errors import LostRun, Refused, Stale
+from codefleet.domain.model import Budget, Draft, Run, Task, TaskId, Usage
 from codefleet.domain.views import Limit
-from codefleet.fleet.core import Core
-from codefleet.ports import TaskQuery
-
-NEWEST = 2000
-"""How far back one looks for relatives."""
+from codefleet.domain.words import Landing
+from codefleet.fleet.core import TRIES, Core
+from codefleet.ports import TaskQuery, Write
 
 
 class Shared(NamedTuple):
@@ -24,24 +23,22 @@ class Shared(NamedTuple):
 class Families(Core):
     async def children_of(self, task: Task) -> Sequence[Task]:
         """The tasks that agents of this one created, the newest first."""
-        newest = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
-        return [each for each in newest if each.parent == task.id]
+        return await self.store.tasks(TaskQuery(parents=[task.id], newest_first=True))
 
     async def budgets_above(self, task: Task) -> Sequence[Shared]:
         """The budgets that this task spends of because an agent created it; none for a human's."""
-        above = await self._above(task)
+        above = await self.above(task)
         if not above:
             return ()
-        known = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
         found = [
-            Shared(f"the task {each.id}", each.budget, _with_descendants([each.id], known))
+            Shared(f"the task {each.id}", each.budget, await self.with_descendants([each.id]))
             for each in above
             if each.budget
         ]
         names = [each.stage.workflow for each in above if each.stage]
         for flow in await self.store.workflows(ids=names) if names else ():
             if flow.budget:
-                family = _with_descendants(flow.tasks, known)
+                family = await self.with_descendants(flow.tasks)
                 found.append(Shared(f"the workflow {flow.id}", flow.budget, family))
         return found
 
@@ -54,47 +51,93 @@ class Families(Core):
             limits.append(Limit(name=name, budget=budget, spent=spent))
         return limits
 
-    async def parent_of(self, children: int, by: Run) -> TaskId:
-        """The task of the agent that creates so many; refused where there may be no more."""
+    async def children(self, drafts: Sequence[Draft], by: Run) -> Sequence[Draft]:
+        """What an agent wants to add, as far as it may."""
+        parent = await self.get(by.task)
+        settings = self.config.for_repo(parent.repo)
+        limits = children.Limits(
+            coders=(by.coder, *settings.spawn_coders),
+            models=(by.model, parent.model, *settings.spawn_models),
+            checks=(*parent.checks, *settings.checks),
+            commands=settings.spawn_checks,
+            routes=settings.route,
+            attempts=settings.attempts,
+            timeout_s=settings.timeout_s,
+        )
+        return [children.child(draft, parent, limits) for draft in drafts]
+
+    async def add_children(self, step: Write, by: Run) -> None:
+        """Write what an agent adds, unless its run is over or there would be too many.
+
+        The step moves the task at the top on, so that of two who add at once the second counts
+        again.
+        """
+        for _ in range(TRIES):
+            top = await self._room_for(len(step.tasks), by)
+            counted = top.evolve(version=top.version + 1)
+            held = {by.task: by.fence}
+            try:
+                await self.store.write(step._replace(tasks=[*step.tasks, counted], fences=held))
+            except LostRun:
+                raise
+            except Stale:
+                continue
+            return
+        raise Stale(f"too many add tasks below {by.task} at once", hint="try again")
+
+    async def _room_for(self, new: int, by: Run) -> Task:
+        """The human's task that lies above all that this run adds; refused where it is too much."""
         task = await self.get(by.task)
-        above = await self._above(task)
+        above = await self.above(task)
         if len(above) >= self.config.spawn_depth:
             raise Refused(
                 f"{task.id} may not create tasks: it lies {len(above)} below a human's",
                 hint=f"do the work yourself; spawn_depth is {self.config.spawn_depth}",
             )
-        root = (task, *above)[-1]
-        known = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
-        there = len(_with_descendants([root.id], known)) - 1
-        if there + children > self.config.spawn_tasks:
+        top = (task, *above)[-1]
+        there = len(await self.with_descendants([top.id])) - 1
+        if there + new > self.config.spawn_tasks:
             raise Refused(
-                f"agents have created {there} tasks below {root.id}, and {children} are too many",
+                f"agents have created {there} tasks below {top.id}, and {new} are too many",
                 hint=f"do the work yourself; spawn_tasks is {self.config.spawn_tasks}",
             )
-        return task.id
+        return top
 
-    async def refuse_stranger(self, by: Run, task: TaskId) -> None:
-        """An agent commands the tasks that it created, and those that they created; no others."""
-        above = await self._above(await self.get(task))
-        if by.task not in {each.id for each in above}:
+    async def landing_of(self, task: Task, usual: Landing) -> Landing:
+        """How the work of this task lands, where the repo's settings say `usual`.
+
+        What an agent created lands no easier than anything above it, nor than the work of others
+        that it builds on and that has not landed.
+        """
+        own = children.own_landing(task, usual)
+        if task.parent is None:
+            return own
+        above = [children.own_landing(each, usual) for each in await self.above(task)]
+        needed = await self.store.tasks(TaskQuery(ids=[TaskId(need) for need in task.needs]))
+        built_on = [await self.landing_of(each, usual) for each in needed if not each.landed]
+        return children.strictest((own, usual, *above, *built_on))
+
+    async def permit_reading(self, task: TaskId) -> None:
+        """Refuse an agent what agents of others printed and changed.
+
+        It may read its own task, what that needs, and the tasks below it.
+        """
+        if self.caller is None:
+            return
+        mine = await self.get((await self.asking()).task)
+        above = await self.above(await self.get(task))
+        if task not in (mine.id, *mine.needs) and mine.id not in {each.id for each in above}:
             raise Refused(
-                f"{task} is not a task that {by.task} created",
-                hint="an agent may stop or retry its own tasks only; ask_human asks a human",
+                f"{task} is none of the tasks that {mine.id} needs or created",
+                hint="an agent reads its own runs, those it needs, and those it created",
             )
 
-    async def _above(self, task: Task) -> Sequence[Task]:
-        found: list[Task] = []
-        parent = task.parent
-        while parent and (above := await self.store.tasks(TaskQuery(ids=[parent]))):
-            found += above
-            parent = above[0].parent
-        return found
-
-
-def _with_descendants(tasks: Iterable[TaskId], newest_first: Sequence[Task]) -> Sequence[TaskId]:
-    """These tasks and all below them; whoever created a task is older than it."""
-    family = dict.fromkeys(tasks)
-    for each in reversed(newest_first):
-        if each.parent in family:
-            family[each.id] = None
-    return tuple(family)
+    async def with_descendants(self, tasks: Iterable[TaskId]) -> Sequence[TaskId]:
+        """These tasks and all that agents created below them, generation by generation."""
+        family = dict.fromkeys(tasks)
+        generation = list(family)
+        while generation:
+            children = await self.store.tasks(TaskQuery(parents=generation))
+            generation = [each.id for each in children if each.id not in family]
+            family |= dict.fromkeys(generation)
+        return tuple(family)

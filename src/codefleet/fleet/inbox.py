@@ -19,7 +19,7 @@ from codefleet.ports import TaskQuery, Write
 
 class Inbox(Accounts, Asking):
     async def inbox(self) -> Sequence[InboxItem]:
-        """Questions of agents, work that waits for a review, logins to renew, oldest first."""
+        """Questions of agents, work to review or that cannot land, logins, oldest first."""
         questions = [
             InboxItem(
                 kind="permission" if q.tool else "question",
@@ -32,11 +32,25 @@ class Inbox(Accounts, Asking):
             for q in await self.open_questions()
         ]
         reviews = [
-            InboxItem(kind="review", task=t.id, id=t.id, text=t.title, since=t.updated_at)
+            InboxItem(
+                kind="landing" if t.approved else "review",
+                task=t.id,
+                id=t.id,
+                text=f"{t.title}: {t.note}" if t.note else t.title,
+                since=t.updated_at,
+            )
             for t in await self.store.tasks(TaskQuery(states=[State.REVIEW]))
-            if not t.approved
+            if not t.approved or (t.note and not t.paused)
         ]
-        return sorted([*questions, *reviews, *await self._logins()], key=lambda item: item.since)
+        others = [*await self._logins(), *await self._bad_settings()]
+        return sorted([*questions, *reviews, *others], key=lambda item: item.since)
+
+    async def _bad_settings(self) -> Sequence[InboxItem]:
+        """Repos whose own settings only a human can fix."""
+        return [
+            InboxItem(kind="settings", id=name, text=why, since=self.unusable_since(name))
+            for name, why in self.unusable(await self.repos()).items()
+        ]
 
     async def _logins(self) -> Sequence[InboxItem]:
         """Accounts that only a human can wake."""
@@ -55,12 +69,18 @@ class Inbox(Accounts, Asking):
         """
         if not text.strip():
             raise Invalid("an answer needs words", hint='fleet answer TASK "yes, do that"')
+        await self.permit("answer")
         question = await self._open_question(ref)
         await self._refuse_unclear(question, text)
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
-            answered = question.evolve(answer=text, answered_at=now, version=question.version + 1)
+            answered = question.evolve(
+                answer=text,
+                answered_at=now,
+                answered_steady=await self.store.steady(),
+                version=question.version + 1,
+            )
             on = await self._after_answer(task, question, now)
             told = event("task.answered", now, text, task=task, question=question.id)
             return Write(tasks=[on], questions=[answered], events=[told])
@@ -88,8 +108,12 @@ class Inbox(Accounts, Asking):
                 hint=f'fleet answer {question.task} approve, or with words: "reject: too early"',
             )
 
-    async def land(self, ref: str) -> Task:
-        """A human wants this work on the trunk: the lane takes it next."""
+    async def land(self, ref: str, commit: str | None = None) -> Task:
+        """A human wants this work on the trunk: the lane takes it next.
+
+        Only this `commit` may land; without one, what the last run delivered.
+        """
+        await self.permit("land")
 
         async def step(task: Task) -> Write:
             if task.state is not State.REVIEW:
@@ -97,9 +121,15 @@ class Inbox(Accounts, Asking):
                     f"{task.id} is {task.state}; only work in review can land",
                     hint=f"`fleet show {task.id}` tells what it waits for",
                 )
-            now = await self.store.now()
-            approved = task.evolve(approved=True, updated_at=now, version=task.version + 1)
-            return Write(tasks=[approved], events=[event("task.approved", now, task=task)])
+            now, run = await self.store.now(), await self.last_made(task)
+            may = commit or (run.made if run else None)
+            approved = task.evolve(approved=True, approved_commit=may, note="", updated_at=now)
+            chosen = [run.evolve(tip=may, version=run.version + 1)] if run and commit else []
+            return Write(
+                tasks=[approved.evolve(version=task.version + 1)],
+                runs=chosen,
+                events=[event("task.approved", now, task=task, commit=may)],
+            )
 
         return await self.change(ref, step)
 
@@ -107,10 +137,12 @@ class Inbox(Accounts, Asking):
         """Send work back to an agent, with the reason."""
         if not why.strip():
             raise Invalid("a rejection needs a reason", hint='fleet reject TASK "the reason"')
+        await self.permit("reject")
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
-            back = move(task, Verb.REJECT, approved=False, note=why, updated_at=now)
+            undone = {"approved": False, "approved_commit": None}
+            back = move(task, Verb.REJECT, **undone, note=why, updated_at=now)
             return Write(tasks=[back], events=[event("task.rejected", now, why, task=task)])
 
         return await self.change(ref, step)

@@ -3,9 +3,10 @@
 from collections.abc import AsyncIterator, Sequence
 
 from codefleet.domain.events import event
-from codefleet.domain.model import Event
+from codefleet.domain.model import Event, TaskId
+from codefleet.domain.words import State
 from codefleet.fleet.core import Core
-from codefleet.ports import Write
+from codefleet.ports import TaskQuery, Write
 
 
 class Log(Core):
@@ -35,6 +36,15 @@ class Log(Core):
                 yield each
             if not found:
                 await self.store.changed(latest, within=5.0)
+
+    async def failed_since(self, seq: int) -> int:
+        """How many tasks failed after this event and have not been tried again since."""
+        found: set[TaskId] = set()
+        while page := await self.store.events(after=seq, kinds=["task.failed"]):
+            seq = page[-1].seq
+            found.update(each.task for each in page if each.task)
+        query = TaskQuery(ids=sorted(found), states=[State.FAILED])
+        return len(await self.store.tasks(query)) if found else 0
 
     async def last_seq(self) -> int:
         """The number of the latest event; what comes later is news."""

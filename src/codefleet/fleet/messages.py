@@ -28,6 +28,7 @@ class Messages(Agents):
                 f"a message has at most {LONGEST_MESSAGE} characters",
                 hint="put long text into a file of the repo, and name it",
             )
+        await self.permit("send messages")
         agent, task, run = await self._addressee(ref)
         message = Message(
             id=MessageId(f"m-{secrets.token_hex(6)}"),

@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
+from codefleet.config import kept, trouble_of
+from codefleet.config.repo_file import kept_at
 from codefleet.domain.errors import NotFound, Refused, Stale
 from codefleet.domain.events import event
+from codefleet.domain.meant import did_you_mean
 from codefleet.domain.model import Repo
 from codefleet.fleet.core import TRIES, Core
 from codefleet.ports import Write
@@ -21,10 +25,11 @@ class Repos(Core):
         return [self._here(repo) for repo in await self.store.repos()]
 
     async def repo(self, name: str) -> Repo:
-        found = next((repo for repo in await self.repos() if repo.name == name), None)
-        if not found:
-            raise NotFound(f"no repository {name}", hint="run `fleet init` inside it")
-        return found
+        known = {repo.name: repo for repo in await self.repos()}
+        if name not in known:
+            hint = did_you_mean(name, known, "run `fleet init` inside it")
+            raise NotFound(f"no repository {name[:80]}", hint=hint)
+        return known[name]
 
     @property
     def has_many_machines(self) -> bool:
@@ -53,6 +58,7 @@ class Repos(Core):
 
         A clone of a known shared repo that this machine does not have yet is that repo.
         """
+        await self.permit("add a repository")
         self.refuse_foreign(path)
         for _ in range(TRIES):
             try:
@@ -86,6 +92,7 @@ class Repos(Core):
 
     async def relocate(self, repo: Repo, path: str) -> Repo:
         """The repo stands in another folder of this machine now, with all its tasks."""
+        await self.permit("move a repository")
         self.refuse_foreign(path)
         stored = next(each for each in await self.store.repos() if each.name == repo.name)
         paths = {**stored.paths, self.host: path}
@@ -98,6 +105,7 @@ class Repos(Core):
 
     async def share(self, repo: Repo, remote: str) -> Repo:
         """From now on work on this repo travels through its remote, and any machine may join."""
+        await self.permit("share a repository")
         if repo.shared:
             return repo
         paths = {self.host: repo.path, **repo.paths}
@@ -114,6 +122,15 @@ class Repos(Core):
             for repo in repos
             if self._is_only_here(repo) and not Path(repo.path).is_dir()
         }
+
+    def unusable(self, repos: Iterable[Repo]) -> Mapping[str, str]:
+        """Those whose own settings, as their trunk has them, cannot be used; with the reason."""
+        found = {repo.name: trouble_of(kept(self.home, repo.name)) for repo in repos}
+        return {name: why for name, why in found.items() if why}
+
+    def unusable_since(self, repo: str) -> datetime:
+        """When the settings that this repo has now came to its trunk, as this machine saw it."""
+        return datetime.fromtimestamp(kept_at(self.home, repo).stat().st_mtime, UTC)
 
     def _is_only_here(self, repo: Repo) -> bool:
         return not repo.shared and (self.host in repo.paths or not self.has_many_machines)

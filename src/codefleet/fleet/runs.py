@@ -13,7 +13,7 @@ from codefleet.domain.model import Event, Question, QuestionId, Run, RunId, Runn
 from codefleet.domain.scheduling import Want
 from codefleet.domain.secrets import redact
 from codefleet.domain.signals import Asks
-from codefleet.domain.words import Outcome, Reason, State
+from codefleet.domain.words import Landing, Outcome, Reason, State
 from codefleet.fleet.asking import Asking
 from codefleet.fleet.capacity import caps_of
 from codefleet.ports import TaskQuery, Write
@@ -51,14 +51,15 @@ class Runs(Asking):
         """Take over a live run whose runner is gone; from now its writes are refused."""
         task = await self.get(run.task)
         now = await self.store.now()
-        taken = lifecycle.adopt(task, run, runner, now, self.lease)
+        until = await self.store.steady() + self.lease
+        taken = lifecycle.adopt(task, run, runner, now, until)
         await self.store.write(Write(tasks=[taken.task], runs=[taken.run], events=taken.events))
         return taken.run
 
     async def note(self, run: Run, events: Sequence[Event] = (), **changes: Any) -> Run:
         """Write down what is new about a live run, and renew its lease."""
-        now = await self.store.now()
-        noted: Run = run.evolve(**changes, lease_until=now + self.lease, version=run.version + 1)
+        until = await self.store.steady() + self.lease
+        noted: Run = run.evolve(**changes, lease_until=until, version=run.version + 1)
         await self.store.write(Write(runs=[noted], events=events, fences={run.task: run.fence}))
         return noted
 
@@ -89,7 +90,7 @@ class Runs(Asking):
         async def step(task: Task) -> Write:
             now = await self.store.now()
             ended = lifecycle.end(run, Outcome.ASKED, now)
-            questions = [_question(run, asks, now)] if asks else []
+            questions = [_question(run, asks, now, await self.store.steady())] if asks else []
             texts = [q.text for q in (*questions, *await self.posed(run))]
             if texts:
                 after = self._moved(task, run, Verb.ASK, now, note=texts[0][:200])
@@ -104,9 +105,12 @@ class Runs(Asking):
 
         return await self.change(run.task, step)
 
-    async def submit(self, run: Run, *, approved: bool) -> Task:
+    async def submit(self, run: Run, *, approved: bool, note: str = "") -> Task:
         """The work is on its branch with its evidence: hand it to the lane, or to a human first."""
-        return await self._finish(run, Verb.SUBMIT, "task.submitted", approved=approved)
+        commit = run.made if approved else None
+        return await self._finish(
+            run, Verb.SUBMIT, "task.submitted", approved=approved, approved_commit=commit, note=note
+        )
 
     async def complete(self, run: Run, note: str = "") -> Task:
         """Done without a landing: nothing had to change, or the branch is the result."""
@@ -155,16 +159,32 @@ class Runs(Asking):
     async def bury(self, run: Run, note: str) -> None:
         """End a run that no longer holds its task: it was cancelled, or the lease was lost.
 
-        One that holds it after all gives it back: a task that runs always has a live run.
+        One that holds it after all gives it back: a task that runs always has a live run. One that
+        was taken for dead gives back the attempt that its death had used up.
         """
         now = await self.store.now()
         current = (await self.store.runs(ids=[run.id]))[0]
+        current = current.evolve(tip=run.tip or current.tip)
         task = await self.get(run.task)
         if current.is_live and task.state is State.RUNNING and task.fence == current.fence:
             await self.release(current, note)
         elif current.is_live:
             ended = lifecycle.end(current, Outcome.CANCELLED, now, Reason.CANCELLED, note)
             await self.store.write(Write(runs=[ended], events=[_over(ended, now)]))
+        elif current.note == lifecycle.WENT_AWAY and not task.state.is_final:
+            await self._forgive(current, note)
+
+    async def _forgive(self, run: Run, note: str) -> None:
+        """Its runner was frozen, asleep or cut off, and is back: the task is not to blame."""
+
+        async def step(task: Task) -> Write:
+            left = max(0, task.attempts - 1)
+            return Write(
+                tasks=[task.evolve(attempts=left, version=task.version + 1)],
+                runs=[run.evolve(note=note, version=run.version + 1)],
+            )
+
+        await self.change(run.task, step)
 
     async def landable(self) -> Sequence[Task]:
         """What may go onto a trunk, most urgent first."""
@@ -201,10 +221,17 @@ class Runs(Asking):
         told = event("task.bounced", now, note, task=seen, reason=reason)
         lost = await self.fallout(after, now)
         return await self._unless_changed(
-            after.evolve(approved=False, version=seen.version),
+            after.evolve(approved=False, approved_commit=None, version=seen.version),
             [told, *_end_of(after, now), *lost.events],
             lost.tasks,
         )
+
+    async def send_to_review(self, seen: Task, why: str) -> None:
+        """The work was to land by itself and may not: from now on it waits for a human."""
+        now = await self.store.now()
+        undone = {"approved": False, "approved_commit": None, "lands": Landing.REVIEW}
+        held = seen.evolve(**undone, note=why, updated_at=now)
+        await self._unless_changed(held, [event("task.unapproved", now, why, task=seen)])
 
     async def waits(self, seen: Task, why: str) -> None:
         """Say why a landing waits; said again only when the reason changes."""
@@ -212,6 +239,17 @@ class Runs(Asking):
             now = await self.store.now()
             told = event("task.waits", now, why, task=seen)
             await self._unless_changed(seen.evolve(note=why), [told])
+
+    async def unapprove(self, seen: Task, why: str) -> None:
+        """The work is not what was approved any more: a human has to look at it again."""
+        now = await self.store.now()
+        back = seen.evolve(approved=False, approved_commit=None, note=why, updated_at=now)
+        await self._unless_changed(back, [event("task.unapproved", now, why, task=seen)])
+
+    async def warn(self, run: Run, text: str) -> None:
+        """Tell people something about a run, also when it has ended."""
+        now = await self.store.now()
+        await self.store.write(Write(events=[event("run.warned", now, text, run=run)]))
 
     async def _unless_changed(
         self, task: Task, events: Sequence[Event] = (), others: Sequence[Task] = ()
@@ -255,7 +293,7 @@ def _holds(run: Run, task: Task) -> None:
         )
 
 
-def _question(run: Run, asks: Asks, now: datetime) -> Question:
+def _question(run: Run, asks: Asks, now: datetime, steady: datetime) -> Question:
     return Question(
         id=QuestionId(f"{run.id}.q"),
         task=run.task,
@@ -265,6 +303,7 @@ def _question(run: Run, asks: Asks, now: datetime) -> Question:
         tool=asks.tool,
         detail=asks.detail,
         asked_at=now,
+        asked_steady=steady,
     )
 
 

@@ -1,10 +1,12 @@
 """The fleet at a glance."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from codefleet.domain.model import Run, Task, TaskId
-from codefleet.domain.views import Status, Waiting
-from codefleet.domain.words import State
+from codefleet.domain.scheduling import Hold, Why
+from codefleet.domain.views import Left, Status, Waiting, shown_state
+from codefleet.domain.words import UNFINISHED, State
 from codefleet.fleet.agents import Agents
 from codefleet.fleet.conflicts import Conflicts
 from codefleet.fleet.inbox import Inbox
@@ -12,6 +14,7 @@ from codefleet.fleet.tasks import Tasks
 from codefleet.ports import TaskQuery
 
 SHOWN = 100
+STUCK = (Why.HELD_UP, Why.ACCOUNT, Why.MACHINE)
 
 
 class Overview(Tasks, Agents, Inbox, Conflicts):
@@ -19,15 +22,17 @@ class Overview(Tasks, Agents, Inbox, Conflicts):
         """Agents, counts, what runs, what waits for what and why, conflicts, cost today."""
         now = await self.store.now()
         running = await self.store.tasks(TaskQuery(states=[State.RUNNING]))
+        delivered = await self.store.tasks(TaskQuery(states=[State.REVIEW]))
         return Status(  # checked nouns already: to check them again takes time
             at=now,
             paused="paused" in await self.store.settings(),
-            counts=dict(await self.store.counts()),
+            repos=len(await self.store.repos()),
+            counts=_told_apart(await self.store.counts(), delivered),
             agents=tuple(await self.agents()),
             running=tuple(running),
             runs=tuple(await self._live_runs(running)),
             waiting=tuple(await self._waiting()),
-            landing=tuple(await self.store.tasks(TaskQuery(states=[State.REVIEW], limit=SHOWN))),
+            landing=tuple(delivered[:SHOWN]),
             inbox=tuple(await self.inbox()),
             conflicts=tuple(await self.open_conflicts()),
             rests=tuple(await self.rests()),
@@ -35,7 +40,28 @@ class Overview(Tasks, Agents, Inbox, Conflicts):
             unpriced_today=sum((await self.unpriced_today()).values()),
             limits=tuple(await self.day_limits()),
             standing_by=tuple(await self.standing_by()),
+            away=tuple(await self.away()),
         )
+
+    async def left(self, among: Sequence[TaskId] | None = None) -> Sequence[Left]:
+        """What has not ended and does not run, of all tasks or of these, and why each waits.
+
+        What only waits for another of them is left out.
+        """
+        tasks = await self.store.tasks(TaskQuery(ids=among, states=UNFINISHED))
+        holds = await self.why(tasks)
+        items = {item.task: item for item in await self.inbox()}
+        still = [task for task in tasks if task.state is not State.RUNNING]
+        return [
+            Left(
+                task=task,
+                text=_waits_for(task, holds),
+                item=items.get(task.id),
+                needs_human=task.id in items or _is_stuck(task, holds.get(task.id)),
+            )
+            for task in still
+            if task.id not in holds or holds[task.id].why is not Why.NEEDS
+        ]
 
     async def counts(self) -> Mapping[str, int]:
         """Tasks by state, with pending ones that wait for a need counted as `blocked`."""
@@ -58,3 +84,30 @@ class Overview(Tasks, Agents, Inbox, Conflicts):
             )
             for task in pending
         ]
+
+
+def _is_stuck(task: Task, hold: Hold | None) -> bool:
+    """Does it wait for what neither time nor an idle runner ends?"""
+    return hold is not None and (hold.why in STUCK or _came_back(task, hold))
+
+
+def _came_back(task: Task, hold: Hold) -> bool:
+    """Could it start, although a run gave it back already? Its note tells why."""
+    return hold.why is Why.SEAT and bool(task.note)
+
+
+def _waits_for(task: Task, holds: Mapping[TaskId, Hold]) -> str:
+    if task.id in holds and _came_back(task, holds[task.id]):
+        return task.note
+    if task.id in holds:
+        return holds[task.id].text
+    if task.state is State.REVIEW:
+        waits = "waits to land" if task.approved else "waits for your review"
+        return f"{waits}: {task.note}" if task.note else waits
+    return task.note
+
+
+def _told_apart(counts: Mapping[str, int], delivered: Sequence[Task]) -> dict[str, int]:
+    """Counts by state, with what waits for a human, for the lane, or is held up in it apart."""
+    others = {state: many for state, many in counts.items() if state != State.REVIEW}
+    return {**others, **Counter(map(shown_state, delivered))}

@@ -6,12 +6,13 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from codefleet.domain import drafting, fallout, graph, scheduling
+from codefleet.domain import accounts, drafting, fallout, graph, scheduling
 from codefleet.domain.checking import checked
 from codefleet.domain.errors import Duplicate, Invalid, NotFound, Refused
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.model import Brief, Draft, Run, Task, TaskId, Workflow
+from codefleet.domain.meant import did_you_mean
+from codefleet.domain.model import Brief, Draft, Task, TaskId, Workflow
 from codefleet.domain.noun import each_once
 from codefleet.domain.scheduling import Hold, Why
 from codefleet.domain.words import State
@@ -23,55 +24,64 @@ from codefleet.ports import TaskQuery, Write
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 ID_CHARACTERS = LETTERS + "23456789"
+RETRIED_BY_AGENTS = 2
+"""How many times its attempts a task has when agents retry it."""
 EDITABLE = frozenset(Brief.__struct_fields__) - {"repo", "stage"}
+REROUTING = frozenset({"coder", "model", "options", "fallback"})
+"""Who says one of these decides anew who works on a task."""
 
 
 class Tasks(Capacity, Accounts, Costs, Families):
-    async def add(self, drafts: Sequence[Draft], *, by: Run | None = None) -> Sequence[Task]:
+    async def add(self, drafts: Sequence[Draft]) -> Sequence[Task]:
         """Queue tasks, all or none. Needs are ids, or names of other drafts in the same call.
 
-        Tasks that an agent adds in its run are children of that run's task.
+        Tasks that an agent adds in its run are children of that run's task, within its limits.
         """
         for draft in drafts:
             if draft.stage:
                 raise Invalid(
                     "only a workflow has stages", hint="start a workflow, or drop `stage`"
                 )
-        return await self._add(drafts, by=by)
+        return await self._add(drafts)
 
     async def _add(
         self,
         drafts: Sequence[Draft],
         flow: Callable[[Sequence[Task]], Workflow] | None = None,
-        by: Run | None = None,
     ) -> Sequence[Task]:
         """Queue tasks, and the workflow that they make up if they do."""
         if not drafts:
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
         drafts = [checked(Draft, asdict(draft)) for draft in drafts]
+        by = await self.asking() if self.caller else None
         if by:
-            drafting.refuse_liberties(drafts)
+            drafts = await self.children(drafts, by)
         graph.order({draft.name: draft.needs for draft in drafts if draft.name})
         now = await self.store.now()
         named = _names(drafts)
         ids = [named.get(draft.name or "", new_id()) for draft in drafts]
-        parent = await self.parent_of(len(drafts), by) if by else None
         tasks = [
-            (await self._task(draft, task_id, named, now)).evolve(parent=parent)
+            (await self._task(draft, task_id, named, now)).evolve(parent=by and by.task)
             for draft, task_id in zip(drafts, ids, strict=True)
         ]
         events = [event("task.added", now, t.title, task=t) for t in tasks]
         flows = [flow(tasks)] if flow else []
-        await self.store.write(Write(tasks=tasks, workflows=flows, events=events))
+        step = Write(tasks=tasks, workflows=flows, events=events)
+        await (self.add_children(step, by) if by else self.store.write(step))
         return tasks
 
     async def edit(self, ref: str, **changes: Any) -> Task:
         """Change what a task says; a running agent sees it at its next run."""
+        await self.permit(
+            "assign" if changes.keys() == {"assignee"} else "edit", await self.get(ref)
+        )
         unknown = sorted(set(changes) - EDITABLE)
         if unknown:
             raise Invalid(
                 f"a task has no field {', '.join(unknown)} to edit",
-                hint=f"these can be edited: {', '.join(sorted(EDITABLE))}",
+                hint=did_you_mean(
+                    unknown[0], EDITABLE, f"these can be edited: {', '.join(sorted(EDITABLE))}"
+                ),
             )
 
         async def step(task: Task) -> Write:
@@ -81,6 +91,10 @@ class Tasks(Capacity, Accounts, Costs, Families):
             said = checked(Draft, _said(task) | changes)
             drafting.refuse_unusable(said)
             edited = task.evolve(**_said(said), version=task.version + 1, updated_at=now)
+            if "not_before" in changes:  # a human's own word now, not a rest of the fleet's
+                edited = edited.evolve(resting_since=None)
+            if changes.keys() & REROUTING:
+                edited = edited.evolve(rerouted_from=None)
             needs = [await self._need(need, {}) for need in edited.needs]
             edited = edited.evolve(needs=each_once(needs))
             return Write(
@@ -93,18 +107,22 @@ class Tasks(Capacity, Accounts, Costs, Families):
     async def pause(self, ref: str | None = None) -> Task | None:
         """Hold a task back, or without a task the whole fleet; what runs already is stopped gently
         when it is the task that was named, and goes on when it is the fleet."""
+        await self.permit("pause")
         return await self._set_paused(ref, Verb.PAUSE)
 
     async def resume(self, ref: str | None = None) -> Task | None:
         """Let a paused task, or the whole fleet, start again."""
+        await self.permit("resume")
         return await self._set_paused(ref, Verb.RESUME)
 
     async def cancel(self, ref: str) -> Task:
         """Stop a task for good; what it made so far is archived, not lost."""
+        await self.permit("cancel", await self.get(ref))
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
-            stopped = move(task, Verb.CANCEL, fence=task.fence + 1, updated_at=now, paused=False)
+            gone = {"fence": task.fence + 1, "paused": False, "note": ""}
+            stopped = move(task, Verb.CANCEL, **gone, updated_at=now)
             lost = await self.fallout(stopped, now)
             told = event("task.cancelled", now, task=task)
             return Write(
@@ -120,6 +138,9 @@ class Tasks(Capacity, Accounts, Costs, Families):
 
         With a stage come those that were cancelled because of it and can start after all.
         """
+        await self.permit("retry", task := await self.get(ref))
+        if self.caller:
+            self._refuse_retry(task)
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
@@ -130,6 +151,14 @@ class Tasks(Capacity, Accounts, Costs, Families):
             )
 
         return await self.change(ref, step)
+
+    def _refuse_retry(self, task: Task) -> None:
+        """An agent may give a task its attempts once more: for ever would be without a bound."""
+        attempts = task.max_attempts or self.config.for_repo(task.repo).attempts
+        if task.runs >= RETRIED_BY_AGENTS * attempts:
+            raise Refused(
+                f"{task.id} was tried {task.runs} times", hint="ask_human asks a human to retry it"
+            )
 
     async def why(self, tasks: Sequence[Task]) -> Mapping[TaskId, Hold]:
         """Why each of these pending tasks does not run now; those that only lack a seat say so."""
@@ -160,6 +189,11 @@ class Tasks(Capacity, Accounts, Costs, Families):
             or full.get(task.id, free)
             for task in pending
         }
+
+    async def pinned_to_others(self, coder: str) -> Sequence[str]:
+        """The coders of all pending tasks that name another one than this."""
+        pending = await self.store.tasks(TaskQuery(states=[State.PENDING]))
+        return [task.coder for task in pending if task.coder and task.coder != coder]
 
     async def _busy(self) -> Sequence[Task]:
         """The tasks whose scopes others keep out of: at work, or on their way onto the trunk."""
@@ -200,9 +234,12 @@ class Tasks(Capacity, Accounts, Costs, Families):
         if name in repos:
             self.refuse_foreign(repos[name].path)
             return str(name)
+        names = ", ".join(known)
         if name is None:
-            raise Invalid("which repository?", hint="run this inside one, or give --repo PATH")
-        raise NotFound(f"no repository {name}", hint=f"known: {', '.join(known) or 'none yet'}")
+            hint = f"name one with --repo: {names}" if known else "run `fleet init` inside one"
+            raise Invalid("which repository?", hint=hint)
+        hint = did_you_mean(name, known, f"known: {names or 'none yet'}")
+        raise NotFound(f"no repository {name}", hint=hint)
 
     async def _set_paused(self, ref: str | None, verb: Verb) -> Task | None:
         paused = verb is Verb.PAUSE
@@ -227,7 +264,7 @@ def retried(task: Task, now: datetime) -> Task:
     """The task as it is when it is tried again: with all its attempts before it."""
     fresh = {"attempts": 0, "not_before": None, "paused": False, "updated_at": now}
     why = task.note if task.state is State.FAILED else ""  # its agent should know what went wrong
-    return move(task, Verb.RETRY, **fresh, note=why)
+    return move(accounts.own_again(task), Verb.RETRY, **fresh, note=why)
 
 
 def new_id() -> TaskId:

@@ -13,6 +13,8 @@ from codefleet.domain.model import Run, RunId
 from codefleet.fleet.core import Core
 
 KEY_BYTES = 32
+LEAST = 32
+"""The fewest characters that a secret of ours may have."""
 
 
 class Tokens(Core):
@@ -22,8 +24,8 @@ class Tokens(Core):
 
     async def run_of(self, token: str) -> Run:
         """The live run that a token speaks for."""
-        name, _, seal = token.strip().rpartition(":")
-        found = await self.store.runs(ids=[RunId(name)]) if name else ()
+        name, seal = run_named_in(token), token.strip().rpartition(":")[2]
+        found = await self.store.runs(ids=[name]) if name else ()
         if not found or not _same(seal, _seal(self._key(), found[0].id)):
             raise Refused("this token is not one of this fleet", hint="use the one of your own run")
         if not found[0].is_live:
@@ -34,12 +36,17 @@ class Tokens(Core):
         return secret(self.home / "keys" / "runs.key")
 
 
+def run_named_in(token: str) -> RunId:
+    """The run that a token is for, if it is good."""
+    return RunId(token.strip().rpartition(":")[0])
+
+
 def secret(file: Path) -> bytes:
     """The secret in this file, which only the owner can read; made when there is none."""
     import secrets  # here, because it is slow to import and few commands need it
 
     try:
-        return file.read_bytes()
+        return _long_enough(file)
     except FileNotFoundError:
         file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -52,7 +59,18 @@ def secret(file: Path) -> bytes:
         pass
     finally:
         draft.unlink()
-    return file.read_bytes()
+    return _long_enough(file)
+
+
+def _long_enough(file: Path) -> bytes:
+    """What is in the file; a secret that can be guessed is none."""
+    found = file.read_bytes().strip()
+    if len(found) < LEAST:
+        raise Refused(
+            f"{file} holds {len(found)} characters; a secret needs at least {LEAST}",
+            hint="delete the file: a new secret is made at the next start",
+        )
+    return found
 
 
 def _same(given: str, seal: str) -> bool:

@@ -1,6 +1,7 @@
 """Waiting for tasks: until nothing more happens to them by itself."""
 
 from collections.abc import AsyncIterator, Sequence
+from time import monotonic
 
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.words import State
@@ -17,12 +18,12 @@ class Watching(Asking):
 
         It ends when each of them has ended or waits for a human, or when the time is over.
         """
-        began = await self.store.now()
+        end = monotonic() + within
         while True:
             seen = await self.store.last_seq()
             found = await self.store.tasks(TaskQuery(ids=tasks))
             yield found
-            left = within - (await self.store.now() - began).total_seconds()
+            left = end - monotonic()
             if left <= 0 or await self.settled(found):
                 return
             await self.store.changed(seen, within=min(left, LONGEST_LOOK_S))

@@ -8,6 +8,7 @@ from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
 from codefleet.domain.events import event
 from codefleet.domain.handover import Collected
 from codefleet.domain.lifecycle import Verb, move
+from codefleet.domain.meant import did_you_mean
 from codefleet.domain.model import Budget, Event, Run, Task, TaskId, Usage, Workflow
 from codefleet.domain.plan import Plan
 from codefleet.domain.views import Limit, WorkflowStatus
@@ -16,13 +17,13 @@ from codefleet.fleet.core import TRIES
 from codefleet.fleet.tasks import Tasks, new_id, retried
 from codefleet.ports import TaskQuery, Write
 
+CANCELLED = "its workflow was cancelled"
+
 Step = Callable[[Task, datetime], tuple[Task, Event] | None]
 
 
 class Workflows(Tasks):
-    async def start(
-        self, plan: Plan, repo: str | None = None, *, by: Run | None = None
-    ) -> Workflow:
+    async def start(self, plan: Plan, repo: str | None = None) -> Workflow:
         """Turn a plan into tasks, all or none."""
         workflow.refuse_without_prompt(plan)
         flow_id = f"w{new_id()}"
@@ -43,7 +44,7 @@ class Workflows(Tasks):
             )
             return made[0]
 
-        await self._add(workflow.drafts(plan, flow_id, repo), flow, by)
+        await self._add(workflow.drafts(plan, flow_id, repo), flow)
         return made[0]
 
     async def workflows(self) -> Sequence[WorkflowStatus]:
@@ -60,8 +61,13 @@ class Workflows(Tasks):
             return flow.tasks
         return [(await self.get(ref)).id]
 
+    async def family_of(self, ref: str) -> tuple[TaskId, ...]:
+        """The tasks of a workflow, and all those that agents created in it."""
+        return tuple(await self.with_descendants((await self._flow(ref)).tasks))
+
     async def cancel_workflow(self, ref: str) -> WorkflowStatus:
         """Stop every stage that has not ended; what they made so far is archived, not lost."""
+        await self.permit("cancel", *await self._tasks([await self._flow(ref)]))
         return await self._together(ref, _cancelled)
 
     async def retry_workflow(self, ref: str, budget: Budget | None = None) -> WorkflowStatus:
@@ -69,6 +75,7 @@ class Workflows(Tasks):
 
         With a `budget`, that is what the whole may cost from now on.
         """
+        await self.permit("retry a workflow")
         return await self._together(ref, _retried, budget)
 
     async def workflow_limit(self, task: Task) -> Limit | None:
@@ -92,6 +99,7 @@ class Workflows(Tasks):
     async def cleanup_workflow(self, ref: str) -> WorkflowStatus:
         """The workflow whose worktrees and branches may be put away; refused while it goes on."""
         stands = await self.workflow(ref)
+        await self.permit("clean up", *stands.tasks)
         for task in stands.tasks:
             if not task.state.is_final:
                 raise Refused(
@@ -127,7 +135,9 @@ class Workflows(Tasks):
             ids = ", ".join(each.id for each in found[:3])
             raise Invalid(f"{ref} could be {ids}", hint="type more of the id")
         if not found:
-            raise NotFound(f"no workflow {ref[:80]}", hint="`fleet workflow list` shows every one")
+            known = [each.id for each in await self.store.workflows()]
+            hint = did_you_mean(ref[:80], known, "`fleet workflow list` shows every one")
+            raise NotFound(f"no workflow {ref[:80]}", hint=hint)
         return found[0]
 
     async def _tasks(self, flows: Sequence[Workflow]) -> Sequence[Task]:
@@ -168,8 +178,9 @@ def _limit(flow: Workflow, runs: Iterable[Run]) -> Limit | None:
 def _cancelled(task: Task, now: datetime) -> tuple[Task, Event] | None:
     if task.state.is_final or task.landing:  # one that lands at this moment cannot be stopped
         return None
-    stopped = move(task, Verb.CANCEL, fence=task.fence + 1, updated_at=now, paused=False)
-    return stopped, event("task.cancelled", now, task=task)
+    gone = {"fence": task.fence + 1, "paused": False, "note": CANCELLED}
+    stopped = move(task, Verb.CANCEL, **gone, updated_at=now)
+    return stopped, event("task.cancelled", now, CANCELLED, task=task)
 
 
 def _retried(task: Task, now: datetime) -> tuple[Task, Event] | None:

@@ -11,7 +11,8 @@ says what the run amounts to; `ending` writes that down. `giving_up`, `blame` an
 for runs that end otherwise.
 
 Processes: `custody` starts agents, each under a `keeper`, and finds them again. `channel` is the
-way to speak to one, `process` tells one process from another, and `traces` is what an agent left.
+way to speak to one, `process` tells one process from another, `leftovers` finds and ends what a run
+left at work, and `traces` is what an agent left in files.
 
 Around the runs: `landing` brings work onto the trunk, `radar` sees collisions, `collector` and
 `cleanup` take away what is no longer needed. `checkup` looks whether all is there that is needed.

@@ -6,7 +6,9 @@ from pathlib import Path
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Repo, Run
 from codefleet.runner.repos.git import Git
-from codefleet.runner.repos.salvage import archive, commit_at, salvage, step_off
+from codefleet.runner.repos.own_branch import own_head, restore_own, save_own
+from codefleet.runner.repos.run_refs import track
+from codefleet.runner.repos.salvage import archive, commit_at
 from codefleet.runner.workplace import Workplace
 
 
@@ -23,27 +25,42 @@ class Aftermath:
 
     async def save(self) -> str:
         """Commit and send what there is; what cannot be saved is told, and left where it is."""
-        if self.worktree is None:
+        if self.worktree is None or not await self.place.holds(self.run):
             return ""
         try:
-            await step_off(self.worktree, str(self.run.branch))
-            await salvage(self.worktree, self.message)
+            await self._restore(self.worktree)
+            await save_own(self.worktree, str(self.run.branch), self.message)
         except FleetError as trouble:
             return f"\nits edits are still in {self.worktree}: {trouble.problem}"
+        if made := await self.made():
+            await track(self.repo, self.run.id, made)
         with suppress(FleetError):  # what does not go now goes with the next run here
             await self._send()
         return ""
 
-    async def archive(self) -> None:
-        """Keep the work beside the task's branch, because the task is somebody else's by now."""
-        if self.worktree is None or await self.place.taken_by_another(self.run):
-            return
-        await step_off(self.worktree, str(self.run.branch))
-        await salvage(self.worktree, self.message)
-        kept = await archive(self.repo, self.run.id, await self.place.tip(self.worktree))
+    async def archive(self) -> str | None:
+        """Keep the work beside the task's branch, because the task is somebody else's by now.
+
+        Returns the commit that has it.
+        """
+        if self.worktree is None or not await self.place.holds(self.run):
+            return None
+        await self._restore(self.worktree)
+        await save_own(self.worktree, str(self.run.branch), self.message)
+        tip = await own_head(Git(self.worktree)) or str(self.run.base)
+        kept = await archive(self.repo, self.run.id, tip)
         if self.place.travel:
             await self.place.travel.keep(kept)
-        await self.place.leave(self.worktree)
+        return tip if tip != self.run.base else None
+
+    async def made(self) -> str | None:
+        """The commit at which the worktree stands, if there is one."""
+        return await own_head(Git(self.worktree)) if self.worktree else None
+
+    async def _restore(self, worktree: Path) -> None:
+        """A branch that others deleted comes back first, so that the work keeps its history."""
+        known, name = self.run.tip or self.run.base, f"{self.run.id}-moved"
+        await restore_own(worktree, str(self.run.branch), name, known)
 
     async def _send(self) -> None:
         branch, travel = self.run.branch, self.place.travel

@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from codefleet.coders.options import laid_over
 from codefleet.coders.registry import coder as coder_named
 from codefleet.domain.accounts import account_of, sentence
-from codefleet.domain.errors import FleetError, Stale
+from codefleet.domain.errors import FleetError, Stale, StoreGone
 from codefleet.domain.events import event
 from codefleet.domain.model import Evidence, Repo, Result, Run, Task, Usage
 from codefleet.domain.result import corrected
@@ -27,6 +28,7 @@ from codefleet.runner.agents.listening import Listener
 from codefleet.runner.agents.notebook import Notebook
 from codefleet.runner.blame import blame
 from codefleet.runner.bounds.allowance import Allowance
+from codefleet.runner.branch_watch import watch
 from codefleet.runner.crash import record
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.desk import Desk
@@ -34,6 +36,7 @@ from codefleet.runner.ending import write_down
 from codefleet.runner.giving_up import GivenUp, unless
 from codefleet.runner.hold import Hold, insist
 from codefleet.runner.inspection import Inspection
+from codefleet.runner.repos.leaks import leaked
 from codefleet.runner.verdict import Cause, Delivered, Failed, Stop
 from codefleet.runner.workplace import Workplace
 
@@ -48,9 +51,10 @@ class Attempt:
         self.fleet, self.places, self.beat = desk.fleet, desk.places, desk.beat
         self.settings = desk.settings(repo)
         self.settings_now = lambda: desk.settings(repo)
+        self._serves = desk.serves
         self.task = task
         self.repo = repo
-        self.hold = Hold(desk.fleet, run, custody.secrets(self.settings))
+        self.hold = Hold(desk.fleet, run, [*custody.secrets(self.settings)])
         self.place = Workplace(desk, repo)
         self.folder = desk.places.run(run)
         self.notebook = Notebook(desk.places, self.hold)
@@ -75,18 +79,27 @@ class Attempt:
     async def drive(self) -> None:
         """Do the whole run; whatever goes wrong ends in the store, never in silence."""
         try:
+            await self._drive_to_its_end()
+        finally:
+            self.place.let_go()
+
+    async def _drive_to_its_end(self) -> None:
+        try:
             async with self.hold.kept():
                 await self._drive()
         except Stale:
             await self._wind_down("it no longer holds its task")
+        except StoreGone:
+            return  # the runner ends; the agent works on, and its keeper notes how it ended
         except GivenUp:
-            if self._is_taken_away:
-                await self._wind_down(self.stopping.why if self.stopping else "")
-            # else the runner goes at once, and the next one goes on with the run
+            if not self._is_taken_away:
+                return  # the runner goes at once, and the next one goes on with the run
+            await self._wind_down(self.stopping.why if self.stopping else "")
         except Exception as trouble:
             if not isinstance(trouble, FleetError):
                 self._record(trouble)
             await self._give_up(trouble)
+        await self.place.finish(self.run)
 
     def stop(self, cause: Cause, why: str) -> None:
         """Ask the agent to stop; what it made is kept."""
@@ -111,6 +124,11 @@ class Attempt:
         """There may be words of a human for this agent."""
         if self.talk:
             self.talk.mail = True
+
+    async def look_at_branch(self) -> None:
+        """Keep what the agent has committed so far, and its branch where it left it."""
+        if self.kept and not self.run.evidence:
+            await watch(self.hold)
 
     def kill(self) -> None:
         """Stop the agent, or what is run for it, at once; what it made is kept all the same."""
@@ -144,15 +162,31 @@ class Attempt:
 
     async def _coder(self) -> Coder:
         """The coder of this run, with the options that the task has for it."""
-        if self.kept is None and self.task.branch is None and self.task.fallback != "":
-            await self._route()  # a fallback that took over has its coder and model already
+        if self.kept is None and (await self._goes_back() or self._is_unrouted):
+            await self._route()
         coder = coder_named(self.run.coder)
         self._lay_over(coder.name)
         return coder
 
+    @property
+    def _is_unrouted(self) -> bool:
+        """A fallback that took over has its coder and model already."""
+        return self.task.branch is None and self.task.fallback != ""
+
+    async def _goes_back(self) -> bool:
+        """Take the task from its fallback if its own coder does not rest any more."""
+        own = self.task.rerouted_from
+        if own is None or not self._serves(own.coder):
+            return False
+        resting = {rest.account for rest in await self.fleet.rests()}
+        if account_of(own.coder, self.settings.coders) in resting:
+            return False
+        self.task = await insist(lambda: self.fleet.go_back(self.task))
+        return True
+
     async def _listen(self, kept: Kept, coder: Coder, earlier: Sequence[Run]) -> Exit:
         """Follow the agent to its end, and talk with it meanwhile."""
-        session = continuing.session(earlier, coder, self.run.host)
+        self.heard.resumed = session = continuing.session(earlier, coder, self.run.host)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
         self.talk = Conversation(self.hold, coder, kept, self.heard, self.settings_now, self.stop)
         listener = Listener(
@@ -234,7 +268,7 @@ class Attempt:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         await silence_earlier(self.hold, self.places, self.notebook)
         await self._warn(await self.place.begin(self.run))
-        ready = await self.place.prepare(self.task, self.run)
+        ready = await self.place.prepare(self.task, self.run, self.hold.note)
         self.task = await insist(lambda: self.fleet.settle(self.run, branch=ready.branch))
         now = await self.fleet.now()
         await self.hold.note(
@@ -244,20 +278,24 @@ class Attempt:
             base=ready.base,
         )
         self.conflicts = ready.conflicts
+        await self._warn(ready.warnings)
         await unless(self._given_up, self.place.set_up(ready.path, self.folder / "setup.log"))
 
     async def _start(self, coder: Coder) -> Kept:
         self.task = await staging.told(self.fleet, self.task)
-        launch = Launch(self.hold, self.places, self.notebook, self.settings)
+        lock = self.place.lock(self.run)
+        launch = Launch(self.hold, self.places, self.notebook, self.settings, lock)
         return await launch.agent(coder, self.task, self.repo, self.conflicts)
 
     async def _conclude(self, exit: Exit, coder: Coder) -> None:
         """The agent is gone: save its work, look at it, and say what the run amounts to."""
-        if exit.lost:
-            custody.sweep(self.run.id)
+        await asyncio.to_thread(custody.sweep, self.run.id)
         if self.stopping and self._is_taken_away:
             await self._wind_down(self.stopping.why)
             return
+        worktree = str(await self.place.go_on(self.run))
+        if worktree != self.run.worktree:
+            await self.hold.note(worktree=worktree)
         await self._warn(await self.place.mend(self.run, self.folder))
         await self.notebook.close()
         ended, result = await self._verdict(exit, coder)
@@ -282,6 +320,7 @@ class Attempt:
         if not self.stopping:
             hear_the_end(self.heard, coder, exit.code, errors)
         ended = verdict.of_the_run(self.heard, exit, self.stopping, coder.abilities)
+        ended = verdict.timed(ended, self._last_heard_at())
         if isinstance(ended, Failed) and self.heard.end is None:
             ended = Failed(ended.reason, f"{ended.note}\n{errors[-NOTE_TAIL:]}".strip())
         result, asks = await self.notebook.says(
@@ -293,6 +332,12 @@ class Attempt:
             return ended, result
         judge = staging.Judge(self.fleet, self.task, self.run)
         return await judge.verdict(ended, result, self.heard.said)
+
+    def _last_heard_at(self) -> datetime:
+        """When the agent last printed something, by the clock that it could see itself."""
+        output = self.folder / "stdout.jsonl"
+        found = output if output.exists() else self.folder
+        return datetime.fromtimestamp(found.stat().st_mtime, UTC)
 
     def _inspection(self) -> Inspection:
         return Inspection(
@@ -316,14 +361,28 @@ class Attempt:
         elif not found.changes and not (self.task.stage and await self.place.is_ahead(found)):
             await self.hold.end(lambda run: self.fleet.complete(run, "finished without changes"))
             await self._leave()
-        elif (landing := staging.landing(self.task, self.settings.landing)) is Landing.BRANCH:
+        elif (landing := await self._landing()) is Landing.BRANCH:
             where = f"on branch {self.run.branch}"
             await self.hold.end(lambda run: self.fleet.complete(run, where))
             await self._leave()
         else:
-            approved = landing is Landing.QUEUE
+            keys = await self._keys_in(found)
+            approved = landing is Landing.QUEUE and not keys
             await self._leave()
-            await self.hold.end(lambda run: self.fleet.submit(run, approved=approved))
+            await self.hold.end(lambda run: self.fleet.submit(run, approved=approved, note=keys))
+
+    async def _keys_in(self, found: Evidence) -> str:
+        """Which keys the work would bring onto the trunk, in words; a human decides about them."""
+        known = custody.secrets(self.settings)
+        names = await leaked(Path(self.repo.path), found.tip, self.repo.trunk_ref, known)
+        if not names:
+            return ""
+        told = f"its commits contain the value of {', '.join(names)}; look before you land it"
+        await self.hold.tell("run.warned", told)
+        return told
+
+    async def _landing(self) -> Landing:
+        return await self.fleet.landing_of(self.task, self.settings.landing)
 
     async def _end(self, ended: verdict.Verdict) -> None:
         task = await write_down(ended, self.hold, self.settings, await self._earlier())
@@ -342,7 +401,10 @@ class Attempt:
             await self.notebook.close()
             now = await self.fleet.now()
             ended = blame(surprise, Path(self.repo.path), self.run.host, now)
-            note = ended.note + await self._aftermath().save()
+            aftermath = self._aftermath()
+            note = ended.note + await aftermath.save()
+            if not self.run.evidence:
+                self.hold.remember(tip=await aftermath.made())
             await self._end(ended._replace(note=note))
         except Stale:
             await self._wind_down("it no longer holds its task")
@@ -353,17 +415,19 @@ class Attempt:
         """The task belongs to somebody else now: stop, archive the work, and say no more."""
         await self._silence()
         await self.notebook.close_for(self.run)
-        await self._aftermath().archive()
+        if (tip := await self._aftermath().archive()) and not self.run.evidence:
+            self.hold.remember(tip=tip)
         await insist(lambda: self.fleet.bury(self.run, why))
+        if await self.place.holds(self.run):
+            await self._leave()
 
     async def _silence(self) -> None:
         """End the agent, and have its folder so that what is in there can be saved."""
         self.kept = self.kept or await custody.adopt(self.folder)
         if self.kept:
             self._ask_to_stop()
-            exit = await self.kept.ended()
-            if exit.lost:
-                custody.sweep(self.run.id)
+            await self.kept.ended()
+        await asyncio.to_thread(custody.sweep, self.run.id)
         with suppress(FleetError):  # its folder is gone: then there is nothing left to save
             await self.place.mend(self.run, self.folder)
 

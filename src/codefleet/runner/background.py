@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from codefleet.config.private import make_folder, open_text
 from codefleet.domain.words import FINAL
 from codefleet.fleet import Fleet
 from codefleet.runner import departed
@@ -34,16 +35,15 @@ async def ensure(fleet: Fleet) -> bool:
 
 
 async def is_staffed(fleet: Fleet) -> bool:
-    """Does any runner live?"""
-    known = {runner.id for runner in await fleet.known_runners()}
-    return bool(known - await departed.everywhere(fleet))
+    """Does any runner live that works the whole queue?"""
+    return any(runner.workflow is None for runner in await departed.living(fleet))
 
 
 def start(home: Path) -> int:
     """Start a process that becomes the background runner, or ends when there is one; its pid."""
     log = home / "logs" / "runner.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output:
+    make_folder(log.parent)
+    with open_text(log, os.O_CREAT | os.O_APPEND) as output:
         child = subprocess.Popen(
             [sys.executable, "-m", "codefleet.runner.background", str(home)],
             stdin=subprocess.DEVNULL,

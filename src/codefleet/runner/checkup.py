@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.coders.registry import coder
-from codefleet.config import KEYS, Config, load, nearest
+from codefleet.config import FILE, KEYS, Config, load
 from codefleet.config.older import OLD_HOME, OLD_NAMES
+from codefleet.config.tightening import NOT_HELD
 from codefleet.domain.errors import FleetError, Workspace
+from codefleet.domain.meant import nearest
 from codefleet.domain.model import Repo, Task
 from codefleet.domain.words import UNFINISHED
 from codefleet.ports import TaskQuery
@@ -21,7 +23,10 @@ from codefleet.runner.agents.probe import VERSION, NoAnswer, ask
 from codefleet.runner.agents.roll_call import roll_call, wanted
 from codefleet.runner.bounds import limits
 from codefleet.runner.finding import Finding
-from codefleet.runner.repos import footing, remote
+from codefleet.runner.leftovers import living_in
+from codefleet.runner.places import Places
+from codefleet.runner.repos import footing, remote, trunk_file
+from codefleet.runner.worktree import Pool
 from codefleet.wiring import open_fleet
 
 OLDEST_GIT = (2, 39)
@@ -56,6 +61,8 @@ async def checkup(home: Path) -> list[Finding]:
     except FleetError as wrong:
         return [*found, Finding(wrong.problem, wrong.hint)]
     stored = await _stored(home)
+    for repo in stored.repos:
+        await _look_at_trunk(repo, config, home)
     settings = {"of the fleet": config, **_settings_of(stored.repos, home)}
     return [
         *found,
@@ -101,6 +108,9 @@ def _home(folder: Path) -> Iterator[Finding]:
         return
     writable = os.access(folder, os.W_OK)
     yield Finding(f"home {folder}", "" if writable else "let yourself write there")
+    if folder.stat().st_mode & 0o077:
+        mend = f"keys and logs are in there: chmod go= {folder}"
+        yield Finding(f"others can look into the home {folder}", mend, must=False)
     free = shutil.disk_usage(folder).free
     yield Finding(
         f"{free / (1 << 30):.1f} GB free for the home",
@@ -135,7 +145,7 @@ def _unheeded(settings: Mapping[str, Config], tasks: Sequence[Task]) -> Iterator
     found: dict[str, str] = {}
     for place, config in settings.items():
         its = [task for task in tasks if place == _place(task.repo)]
-        for name in wanted({place: config}, its):
+        for name in sorted({*wanted({place: config}, its), *config.coders}):
             with suppress(Exception):  # one that cannot be used is told by the roll call
                 found[name] = unheeded(config.policy, coder(name)) or found.get(name, "")
     mend = "use a coder that asks, or forbid it in the program's own settings"
@@ -167,8 +177,16 @@ def _settings_of(repos: Sequence[Repo], home: Path) -> Mapping[str, Config]:
     return found
 
 
+async def _look_at_trunk(repo: Repo, config: Config, home: Path) -> None:
+    """Settings of a repo count as its trunk has them now."""
+    if Path(repo.path).is_dir():
+        with suppress(FleetError):  # without git nobody knows, and that is told already
+            trunk = config.for_repo(repo.name).trunk or repo.trunk
+            await trunk_file.take_over(home, repo.evolve(trunk=trunk))
+
+
 def _settings(repo: Repo, home: Path) -> Config:
-    return load(home, repo=Path(repo.path), repo_name=repo.name, env=os.environ)
+    return load(home, repo_name=repo.name, env=os.environ)
 
 
 def _store(stored: Stored) -> Finding:
@@ -189,6 +207,21 @@ async def _repos(stored: Stored, home: Path) -> AsyncIterator[Finding]:
             yield Finding(what, "let git fetch and push there without asking")
         else:
             yield await _repo(repo, home)
+            for found in await _not_counting(repo, home):
+                yield found
+            for finding in _occupied(repo, home):
+                yield finding
+
+
+def _occupied(repo: Repo, home: Path) -> Iterator[Finding]:
+    """Worktrees that no agent gets while somebody's own processes work in them."""
+    places = Places(home)
+    pool = Pool(Path(repo.path), places.worktrees(repo.name), places.lock(repo.name))
+    for path in sorted(places.worktrees(repo.name).glob("[0-9]*")):
+        if not pool.locks.is_held(path) and (found := living_in(path)):
+            names = ", ".join(f"{it.name} (process {it.pid})" for it in found)
+            what = f"worktree {path} is not used: {names} works in it"
+            yield Finding(what, "leave that folder, or end that process", must=False)
 
 
 async def _repo(repo: Repo, home: Path) -> Finding:
@@ -199,13 +232,36 @@ async def _repo(repo: Repo, home: Path) -> Finding:
         mend = f"was it moved? go there and say `fleet init --moved {repo.name}`"
         return Finding(f"repo {repo.name}: there is no {repo.path}", mend)
     try:
-        repo = repo.evolve(trunk=_settings(repo, home).trunk or repo.trunk)
+        repo = _with_trunk(repo, home)
     except FleetError as wrong:
         return Finding(wrong.problem, wrong.hint)
     what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
     mend = f"there is no branch {repo.trunk}; make it, or name another: "
     mend += f"`fleet config set repos.{repo.name}.trunk BRANCH`"
     return Finding(what, "" if await _has_trunk(repo) else mend)
+
+
+def _with_trunk(repo: Repo, home: Path) -> Repo:
+    """With the trunk that the owner's settings name; a repo's own file cannot move it."""
+    _settings(repo, home)
+    return repo.evolve(trunk=load(home, env=os.environ).for_repo(repo.name).trunk or repo.trunk)
+
+
+async def _not_counting(repo: Repo, home: Path) -> list[Finding]:
+    """What a repo's own file says and does not hold: not on the trunk yet, or looser than yours."""
+    found = []
+    with suppress(FleetError):  # told already
+        there = _with_trunk(repo, home)
+        if Path(repo.path).is_dir() and await trunk_file.differs(there):
+            what = f"repo {repo.name}: its {FILE} differs from the one on {there.trunk}"
+            found.append(Finding(what, f"commit it to {there.trunk}: only that one counts", False))
+        settings = _settings(repo, home)
+        looser = [key for key in KEYS if NOT_HELD in settings.source(key)]
+        if looser:
+            what = f"repo {repo.name}: its {FILE} cannot loosen {', '.join(looser)}"
+            mend = f"set it yourself: `fleet config set repos.{repo.name}.{looser[0]} VALUE`"
+            found.append(Finding(what, mend, False))
+    return found
 
 
 async def _remote_trouble(repo: Repo) -> str:

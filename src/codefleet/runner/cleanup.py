@@ -8,8 +8,10 @@ from codefleet.domain.model import Repo, Task
 from codefleet.runner.collector import Told
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.run_refs import drop_run_refs
 from codefleet.runner.repos.salvage import commit_at, drop_branch
 from codefleet.runner.workplace import Workplace
+from codefleet.runner.worktree import Occupied
 
 
 async def clean_up(desk: Desk, ref: str) -> AsyncIterator[Told]:
@@ -20,8 +22,7 @@ async def clean_up(desk: Desk, ref: str) -> AsyncIterator[Told]:
     slots = {slot.branch: slot.path for slot in await place.pool.slots() if slot.branch}
     for task in stands.tasks:
         if path := slots.get(task.branch or ""):
-            await place.pool.remove(path)
-            yield Told(f"worktree {path}")
+            yield await _worktree(place, path)
         if told := await _branch(repo, task):
             yield told
 
@@ -30,6 +31,7 @@ async def put_away(
     desk: Desk, task: Task, *, branch: bool = True, worktree: bool = True
 ) -> AsyncIterator[Told]:
     """The same for one task that is no stage of a workflow."""
+    await desk.fleet.permit("clean up", task)
     if not task.state.is_final:
         raise Refused(f"{task.id} is {task.state}", hint="wait for its end, or cancel it first")
     repo = await desk.repo(task.repo)
@@ -37,10 +39,17 @@ async def put_away(
     busy = await place.in_use()
     for slot in await place.pool.slots():
         if worktree and task.branch and slot.branch == task.branch and slot.path not in busy:
-            await place.pool.remove(slot.path)
-            yield Told(f"worktree {slot.path}")
+            yield await _worktree(place, slot.path)
     if branch and (told := await _branch(repo, task)):
         yield told
+
+
+async def _worktree(place: Workplace, path: Path) -> Told:
+    try:
+        await place.pool.remove(path)
+    except Occupied as trouble:
+        return Told(f"worktree {path} stays: {trouble.problem}", gone=False)
+    return Told(f"worktree {path}")
 
 
 async def _branch(repo: Repo, task: Task) -> Told | None:
@@ -49,6 +58,7 @@ async def _branch(repo: Repo, task: Task) -> Told | None:
         return None
     try:
         kept = await drop_branch(folder, task.branch, repo.trunk_ref, task.id)
+        await drop_run_refs(folder, [task.id])
     except Workspace as trouble:
         return Told(f"branch {task.branch} stays: {trouble.problem}", gone=False)
     return Told(f"branch {task.branch}" + (f", kept as {kept}" if kept else ""))

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +17,10 @@ from codefleet.runner.custody import Kept
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.listing import worktrees
+from codefleet.runner.repos.run_refs import drop_run_refs, tracked_tasks
 from codefleet.runner.repos.salvage import archive, drop_branch
 from codefleet.runner.workplace import Workplace, branches_of_tasks, task_of_branch
-from codefleet.runner.worktree import Slot
+from codefleet.runner.worktree import Occupied, Slot
 
 
 class Told(NamedTuple):
@@ -30,6 +32,7 @@ class Told(NamedTuple):
 
 async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
     """Remove idle worktrees, branches of finished tasks and files of old runs; tell each."""
+    await desk.fleet.permit("remove what is old")
     for repo in await desk.repos():
         place = Workplace(desk, repo)
         busy = await place.in_use()
@@ -38,6 +41,8 @@ async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
             yield told
         async for told in _branches(desk, repo, idle, dry_run=dry_run):
             yield told
+        if not dry_run:
+            await _drop_run_refs(desk, repo)
     async for told in _run_folders(desk, dry_run=dry_run):
         yield told
 
@@ -52,7 +57,8 @@ async def trim(desk: Desk) -> None:
             busy = await place.in_use()
             idle = [slot.path for slot in slots if slot.path not in busy]
             for path in idle[: len(slots) - seats]:
-                await place.pool.remove(path)
+                with suppress(Occupied):  # taken meanwhile
+                    await place.pool.remove(path, place.in_use)
 
 
 async def reset(desk: Desk) -> AsyncIterator[Told]:
@@ -70,10 +76,12 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
             await place.pool.remove(slot.path)
         for branch in await branches_of_tasks(desk.fleet, Path(repo.path)):
             yield await _put_away(repo, branch)
+        await _drop_run_refs(desk, repo, every=True)
     for repo in await desk.fleet.repos():
         if not Path(repo.path).is_dir():
             yield _stays(f"work on {repo.name}", f"there is no folder {repo.path}")
     await desk.fleet.forget(dead)
+    desk.fleet.drop_archive()
 
 
 async def _end_agents(desk: Desk) -> AsyncIterator[Told]:
@@ -111,7 +119,7 @@ async def _worktrees(
     for slot in idle:
         try:
             if not dry_run:
-                await place.pool.remove(slot.path)
+                await place.pool.remove(slot.path, place.in_use)
             yield Told(f"worktree {slot.path}")
         except Workspace as trouble:
             yield _stays(f"worktree {slot.path}", trouble.problem)
@@ -136,6 +144,14 @@ async def _branches(
             yield Told(f"branch {branch}" + (f", kept as {kept}" if kept else ""))
         except Workspace as trouble:
             yield _stays(f"branch {branch}", trouble.problem)
+
+
+async def _drop_run_refs(desk: Desk, repo: Repo, *, every: bool = False) -> None:
+    """The fleet's own refs go once their task's branch may; other fleets' refs stay."""
+    folder = Path(repo.path)
+    ids = sorted(TaskId(task) for task in await tracked_tasks(folder))
+    tasks = await desk.fleet.list(TaskQuery(ids=ids)) if ids else ()
+    await drop_run_refs(folder, {task.id for task in tasks if every or _is_done_with(task)})
 
 
 async def _run_folders(desk: Desk, *, dry_run: bool) -> AsyncIterator[Told]:

@@ -1,8 +1,10 @@
 """What nobody expected, written down for whoever mends it."""
 
+import os
 import traceback
 from pathlib import Path
 
+from codefleet.config.private import make_folder, open_text
 from codefleet.domain.secrets import redact
 
 
@@ -10,8 +12,8 @@ def record(log: Path, where: str, surprise: BaseException) -> bool:
     """Append the whole story to the log; one that cannot be written is no further trouble."""
     story = "".join(traceback.format_exception(surprise))
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("a", encoding="utf-8", errors="replace") as file:
+        make_folder(log.parent)
+        with open_text(log, os.O_CREAT | os.O_APPEND) as file:
             file.write(redact(f"{where}\n{story}\n"))
     except OSError:
         return False

@@ -8,6 +8,7 @@ import asyncio
 import fcntl
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import Iterable, Mapping
@@ -15,12 +16,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from codefleet.callers import TAG
 from codefleet.config import Config
 from codefleet.domain.errors import Workspace
-from codefleet.domain.secrets import values_of
+from codefleet.domain.secrets import secret_values
 from codefleet.ports import Start
 from codefleet.runner import channel
-from codefleet.runner.process import TAG, Process, readable, reap, sweep
+from codefleet.runner.keeper import LOCK
+from codefleet.runner.leftovers import mark, sweep
+from codefleet.runner.process import Process, readable, reap
 
 __all__ = ["Exit", "Kept", "Process", "adopt", "environment", "start", "sweep"]
 
@@ -129,14 +133,18 @@ async def start(
     env: Mapping[str, str],
     run_id: str,
     grace_s: float,
+    lock: int | None = None,
 ) -> Kept:
-    """Start an agent under a keeper; where the folder has one already, adopt that."""
+    """Start an agent under a keeper; where the folder has one already, adopt that.
+
+    The keeper holds the `lock`, an open file, for as long as it lives.
+    """
     tagged = {**env, **start.env, TAG: run_id}
     try:
         if kept := await adopt(folder):
             return kept
         _write_orders(folder, start, cwd=cwd, env=tagged, run_id=run_id, grace_s=grace_s)
-        pid, complaint = await _launch(folder)
+        pid, complaint = await _launch(folder, lock)
     except OSError as reason:
         raise Workspace(
             f"cannot start an agent in {folder}: {reason}",
@@ -173,13 +181,26 @@ def environment(allow: Iterable[str], extra: Mapping[str, str]) -> dict[str, str
     return {**kept, **extra}
 
 
-def secrets(settings: Config) -> frozenset[str]:
-    """The keys that an agent under these settings is given, or finds in its environment."""
+def secrets(settings: Config) -> Mapping[str, str]:
+    """The keys that an agent under these settings is given, or finds in its environment; each with
+    the name of its variable."""
     given = environment(settings.environment, {})
+    configured: dict[str, str] = {}
     for options in settings.coders.values():
         env = options.get("env")
-        given |= {str(k): str(v) for k, v in env.items()} if isinstance(env, Mapping) else {}
-    return values_of(given)
+        configured |= {str(k): str(v) for k, v in env.items()} if isinstance(env, Mapping) else {}
+    return {**secret_values(configured, ()), **secrets_in(given)}
+
+
+def secrets_in(env: Mapping[str, str]) -> Mapping[str, str]:
+    """The keys in such an environment: what its owner lists is secret, whatever its name."""
+    basic = {value for name, value in env.items() if _is_basic(name)}
+    listed = [n for n, value in env.items() if not _is_basic(n) and value not in basic]
+    return secret_values(env, (name for name in listed if not name.startswith("FLEET_")))
+
+
+def _is_basic(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in INHERITED)
 
 
 def _write_orders(
@@ -205,7 +226,7 @@ def _write_orders(
         "listens": start.listens,
         "stop_signal": start.stop_signal,
         "grace_s": grace_s,
-        "run_id": run_id,
+        "mark": mark(run_id, resource.getrlimit(resource.RLIMIT_RTTIME)[1]),
     }
     _write_private(folder / "start.json", json.dumps(orders))
 
@@ -218,12 +239,12 @@ def _write_private(path: Path, text: str) -> None:
     draft.rename(path)
 
 
-async def _launch(folder: Path) -> tuple[int, str]:
+async def _launch(folder: Path, lock: int | None) -> tuple[int, str]:
     """Start a keeper; its pid and, once it keeps or has given up, what it complained of."""
     out, into = os.pipe()
     try:
         try:
-            pid = _spawn(folder, into)
+            pid = _spawn(folder, into, lock)
         finally:
             os.close(into)
         return pid, await _last_line(out)
@@ -231,7 +252,8 @@ async def _launch(folder: Path) -> tuple[int, str]:
         os.close(out)
 
 
-def _spawn(folder: Path, tell: int) -> int:
+def _spawn(folder: Path, tell: int, lock: int | None) -> int:
+    no_lock = (os.POSIX_SPAWN_OPEN, LOCK, os.devnull, os.O_RDONLY, 0)
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-I", "-S", str(KEEPER), str(folder.absolute())],
@@ -240,6 +262,7 @@ def _spawn(folder: Path, tell: int) -> int:
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, tell, 1),
             (os.POSIX_SPAWN_DUP2, tell, 2),
+            no_lock if lock is None else (os.POSIX_SPAWN_DUP2, lock, LOCK),
         ],
         setsid=True,
     )

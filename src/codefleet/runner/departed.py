@@ -21,7 +21,7 @@ async def here(fleet: Fleet) -> Sequence[Runner]:
     One from another boot or container, whose pid means nothing here, is judged by its heartbeat:
     it may be of another machine of the same name.
     """
-    oldest = await fleet.now() - fleet.lease
+    oldest = await fleet.steady() - fleet.lease
     known = [runner for runner in await fleet.known_runners() if runner.host == fleet.host]
     return [it for it in known if not (_is_alive(it) if _is_ours(it) else it.seen_at >= oldest)]
 
@@ -45,9 +45,15 @@ async def everywhere(fleet: Fleet) -> set[str]:
     return {runner.id for runner in (*await here(fleet), *silent)}
 
 
+async def living(fleet: Fleet) -> Sequence[Runner]:
+    """The runners that are at work, as far as one can tell from here."""
+    gone = await everywhere(fleet)
+    return [runner for runner in await fleet.known_runners() if runner.id not in gone]
+
+
 async def _silent_elsewhere(fleet: Fleet, span: timedelta) -> Sequence[Runner]:
     """The runners of other machines that showed no life for so long."""
-    oldest = await fleet.now() - span
+    oldest = await fleet.steady() - span
     known = [runner for runner in await fleet.known_runners() if runner.host != fleet.host]
     return [runner for runner in known if runner.seen_at < oldest]
 

@@ -6,14 +6,17 @@ from pathlib import Path
 
 from codefleet.config import FILE, Config, load
 from codefleet.config.live import Live
+from codefleet.config.repo_file import kept_at
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
 from codefleet.runner.agents.tail import Beat
 from codefleet.runner.places import Places
+from codefleet.runner.repos import trunk_file
 from codefleet.runner.repos.footing import Footing
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.roads import Roads
+from codefleet.runner.repos.trusted_view import guard
 
 
 class Desk:
@@ -22,22 +25,31 @@ class Desk:
     def __init__(self, fleet: Fleet, flags: Mapping[str, object] | None = None) -> None:
         self.fleet = fleet
         self.places = Places(fleet.home)
+        guard(fleet.home)
         self.beat = Beat()
         self.roads = Roads()
         self.footing = Footing()
         self._flags = flags or {}
         self._live: dict[str, Live] = {}
+        self._refused: Mapping[str, str] = {}
+        self._trunks: dict[str, trunk_file.Stamp] = {}
         self._house = self._watch(None)
 
+    def serves(self, coder: str) -> bool:
+        """Does this runner take tasks for this coder?"""
+        return self._flags.get("coder") in (None, coder)
+
     async def repo(self, name: str) -> Repo:
-        """A repo with the trunk that its settings name, else the one it was made known with."""
+        """A repo with the trunk that its owner's settings name, else the one it was known with."""
         known = await self.fleet.repo(name)
-        return known.evolve(trunk=self.settings(known).trunk or known.trunk)
+        await self._look_at_trunk(known)
+        return self._with_trunk(known)
 
     async def repos(self) -> Sequence[Repo]:
         """Every repo of the fleet that is on this machine."""
         known = [repo for repo in await self.fleet.repos() if Path(repo.path).is_dir()]
-        return [await self.repo(it.name) for it in known if not self.fleet.is_elsewhere(it)]
+        here = [repo for repo in known if not self.fleet.is_elsewhere(repo)]
+        return [await self.repo(it.name) for it in here if it.name not in self.unusable(here)]
 
     async def out_of_reach(self) -> set[str]:
         """The repos that this machine cannot work on now, though another may."""
@@ -67,6 +79,44 @@ class Desk:
                 self.roads.note(repo.name, lacks.get(repo.name, ""))
         return {*lacks}
 
+    def unusable(self, repos: Sequence[Repo]) -> Mapping[str, str]:
+        """The repos whose own settings cannot be used: nothing starts there until they change."""
+        found = dict(self.fleet.unusable(repos))
+        for repo in repos:
+            try:
+                self.settings(repo)
+            except FleetError as bad:  # one that is at work keeps the last good ones
+                found.setdefault(repo.name, bad.problem)
+        return found
+
+    async def tell_unusable(self, repos: Sequence[Repo]) -> set[str]:
+        """The same; a reason that is new is told to all."""
+        found = self.unusable(repos)
+        for name, why in found.items():
+            if self._refused.get(name) != why and name not in self._live:
+                await self.fleet.settings_changed(why)
+        self._refused = found
+        return {*found}
+
+    async def look_at_trunks(self, repos: Sequence[Repo]) -> None:
+        """Take over the settings that the trunks of these repos have now."""
+        for repo in repos:
+            if Path(repo.path).is_dir():
+                await self._look_at_trunk(repo)
+
+    async def _look_at_trunk(self, repo: Repo) -> None:
+        """A repo's own settings count as its trunk has them; git is asked when that moved."""
+        at = self._with_trunk(repo)
+        seen = trunk_file.stamp(at)
+        if self._trunks.get(repo.name) != seen or not seen:
+            self._trunks[repo.name] = seen
+            if await trunk_file.take_over(self.fleet.home, at):
+                await self.refresh()
+
+    def _with_trunk(self, repo: Repo) -> Repo:
+        settings = self.fleet.config.for_repo(repo.name)
+        return repo.evolve(trunk=settings.trunk or repo.trunk)
+
     def remote(self, repo: Repo) -> Remote | None:
         """The remote through which work on this repo travels, if it is shared."""
         return Remote(repo, self.places.remote_lock(repo.name)) if repo.shared else None
@@ -94,10 +144,9 @@ class Desk:
 
     def _watch(self, repo: Repo | None) -> Live:
         home = self.fleet.home
-        path = Path(repo.path) if repo else None
         name = repo.name if repo else None
 
         def read() -> Config:
-            return load(home, repo=path, repo_name=name, env=os.environ, flags=self._flags)
+            return load(home, repo_name=name, env=os.environ, flags=self._flags)
 
-        return Live(read, [home / FILE, *([path / FILE] if path else [])])
+        return Live(read, [home / FILE, *([kept_at(home, name)] if name else [])])

@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from codefleet.config import Config
 from codefleet.domain.model import Run, Task
+from codefleet.domain.persistence import begun
 from codefleet.domain.words import Outcome, Reason
 from codefleet.runner import verdict
 from codefleet.runner.agents.redaction import redacted
@@ -38,7 +39,7 @@ async def write_down(
 
 def _rest_after_limit(now: datetime, earlier: Sequence[Run], settings: Config) -> datetime:
     """A limit that does not say when it ends: longer and longer rests, to a bound."""
-    times = sum(1 for _ in takewhile(_was_limited, reversed(earlier)))
+    times = sum(1 for _ in takewhile(_was_limited, reversed(begun(earlier))))
     rest = min(settings.limit_rest_s * float(2 ** min(times, 30)), settings.longest_limit_rest_s)
     return now + timedelta(seconds=rest)
 

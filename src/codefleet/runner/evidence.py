@@ -11,12 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from codefleet.callers import TAG
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Change, Check, Evidence
 from codefleet.domain.scope import matches
-from codefleet.domain.secrets import values_of
 from codefleet.runner.agents.redaction import redact_file
-from codefleet.runner.process import TAG, sweep, tag_of
+from codefleet.runner.custody import secrets_in
+from codefleet.runner.leftovers import put_mark, sweep, tag_of
 from codefleet.runner.repos.git import Git
 
 DIFF = ("diff-tree", "-r", "-z", "--find-renames", "--no-ext-diff", "--no-textconv")
@@ -30,11 +31,11 @@ STATUS = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-s
 
 
 async def facts(
-    worktree: Path, base: str, scope: Sequence[str], *, salvaged: bool = False
+    worktree: Path, base: str, scope: Sequence[str], *, at: str = "HEAD", salvaged: bool = False
 ) -> Evidence:
     """What is committed in a worktree since it left `base`."""
     git = Git(worktree)
-    names = ("HEAD^{commit}", "HEAD^{tree}", f"{base}^{{commit}}")
+    names = (f"{at}^{{commit}}", f"{at}^{{tree}}", f"{base}^{{commit}}")
     tip, tree, start = (await git("rev-parse", *names)).split()
     fork = (await git.run("merge-base", start, tip)).out.strip() or start
     changes = [*_changes(await git(*DIFF, "--raw", "--numstat", fork, tip))]
@@ -71,7 +72,7 @@ async def check(
         raise Workspace(
             f"cannot write {log}: {trouble.strerror}", hint="is the disk full?"
         ) from None
-    await asyncio.to_thread(redact_file, log, values_of(env))
+    await asyncio.to_thread(redact_file, log, [*secrets_in(env)])
     seconds = round(time.monotonic() - started, 3)
     return Check(command=command, exit_code=code, seconds=seconds, log=str(log), tail=tail(log))
 
@@ -102,6 +103,7 @@ async def _run(
         return NOT_FOUND, f"there is no program {argv[0]!r}\n"
     except (OSError, ValueError) as trouble:
         return CANNOT_RUN, f"cannot run {argv[0]!r}: {trouble}\n"
+    put_mark(process.pid, env[TAG])
     return await _finished(process, env[TAG], timeout_s)
 
 

@@ -16,7 +16,7 @@ HAS_WORK = (StageStatus.COMPLETED, StageStatus.NO_CHANGES, StageStatus.BLOCKED)
 
 
 class Handed(NamedTuple):
-    """Work to build on: on a branch or, once that is gone, at a commit."""
+    """Work to build on: the commit that the fleet has seen or, without one, a branch."""
 
     task: TaskId
     title: str
@@ -28,7 +28,12 @@ async def of(fleet: Fleet, task: Task) -> list[Handed]:
     """The work that this task builds on, each piece once, in the order of the stages."""
     if task.stage is None:
         needs = await fleet.needs_of(task)
-        return [Handed(n.id, n.title, n.branch, None) for n in needs if not n.landed and n.branch]
+        made = await fleet.last_runs(needs)
+        return [
+            Handed(n.id, n.title, n.branch, made[n.id].made if n.id in made else None)
+            for n in needs
+            if not n.landed and n.branch
+        ]
     if not _passes_on(task):
         return []
     flow = await fleet.workflow(task.stage.workflow)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from codefleet.domain.errors import Stale, StoreTrouble
+from codefleet.domain.errors import Stale, StoreGone, StoreTrouble
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run
 from codefleet.fleet import Fleet
@@ -25,6 +25,8 @@ async def insist(write: Callable[[], Awaitable[T]]) -> T:
     for _ in range(TRIES):
         try:
             return await write()
+        except StoreGone:
+            raise
         except StoreTrouble:
             await asyncio.sleep(AGAIN_S)
     return await write()
@@ -39,6 +41,7 @@ class Hold:
         self.secrets = secrets
         self.lost = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
+        self._remembered: dict[str, Any] = {}
 
     async def note(self, events: Sequence[Event] = (), **changes: Any) -> None:
         """Write down what is new; raises Stale once the run has lost its task."""
@@ -48,8 +51,10 @@ class Hold:
             for name, value in changes.items()
         }
         async with self._one_at_a_time:
+            changes, self._remembered = self._remembered | changes, {}
             try:
-                self.run = await insist(lambda: self.fleet.note(self.run, events, **changes))
+                noted = await insist(lambda: self.fleet.note(self.run, events, **changes))
+                self.run = noted.evolve(**self._remembered)  # what came while it was written
             except Stale:
                 self.lost.set()
                 raise
@@ -61,6 +66,7 @@ class Hold:
 
     def remember(self, **changes: Any) -> None:
         """Know something that can wait until the next note to be written down."""
+        self._remembered |= changes
         self.run = self.run.evolve(**changes)
 
     def _redacted(self, told: Event) -> Event:
@@ -88,7 +94,7 @@ class Hold:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
             try:
                 await self.note()
+            except (Stale, StoreGone):
+                return
             except StoreTrouble:
                 continue
-            except Stale:
-                return

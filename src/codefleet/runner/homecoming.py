@@ -11,9 +11,7 @@ from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Repo, TaskId
 from codefleet.runner import custody
 from codefleet.runner.desk import Desk
-from codefleet.runner.repos import slot
 from codefleet.runner.workplace import Workplace, branches_of_tasks, task_of_branch
-from codefleet.runner.worktree import Slot
 
 
 async def come_home(desk: Desk) -> None:
@@ -45,7 +43,7 @@ async def _put_away(desk: Desk, repo: Repo) -> None:
     if not branches or not place.travel:
         return
     await place.travel.remote.fetch("fleet/")
-    held = {each.branch for each in await place.pool.slots() if _is_held(each)}
+    held = {each.branch for each in await place.pool.slots() if place.pool.locks.is_held(each.path)}
     at_work = await _at_work(desk)
     for branch in branches:
         if branch not in held and task_of_branch(branch) not in at_work:
@@ -55,9 +53,3 @@ async def _put_away(desk: Desk, repo: Repo) -> None:
 async def _at_work(desk: Desk) -> set[TaskId]:
     live = await desk.fleet.live_runs()
     return {run.task for run in live if run.host == desk.fleet.host}
-
-
-def _is_held(each: Slot) -> bool:
-    """Does a living runner beside us use this worktree?"""
-    last = slot.held_by(each.path)
-    return last is not None and last.is_live

@@ -9,7 +9,9 @@ from codefleet.runner import custody, evidence
 from codefleet.runner.giving_up import unless
 from codefleet.runner.hold import Hold
 from codefleet.runner.repos.hidden import show_files
-from codefleet.runner.repos.salvage import salvage, step_off, take_home
+from codefleet.runner.repos.own_branch import detach, rejoin, restore_own
+from codefleet.runner.repos.run_refs import track
+from codefleet.runner.repos.salvage import salvage, take_home
 from codefleet.runner.repos.undo import undo
 from codefleet.runner.workplace import Workplace
 
@@ -50,24 +52,35 @@ class Inspection:
     async def _facts(self, message: str) -> Evidence:
         worktree = self.worktree
         ignored = await self.place.unresolved(worktree)
-        await step_off(worktree, str(self.run.branch))
-        if await show_files(worktree, str(self.run.base)):
+        await self._tell(await self._restored())
+        branch, base = str(self.run.branch), str(self.run.base)
+        was_on = await detach(worktree, branch)
+        if await show_files(worktree, base):
             await self.hold.tell("run.warned", "its .gitignore hid everything; that rule is out")
-        saved = await salvage(worktree, message)
-        left = await take_home(
-            worktree, str(self.run.branch), str(self.run.base), f"{self.run.id}-left"
-        )
-        if left:
+        saved = await salvage(worktree, message, branch)
+        if was_on:
+            await self._tell(await rejoin(worktree, base, f"{self.run.id}-unrelated", message))
+        tip = await self.place.tip(worktree)
+        await self.hold.note()  # a run that has lost its task moves no branch
+        if left := await take_home(worktree, branch, base, f"{self.run.id}-left"):
             await self.hold.tell("run.warned", f"it left its branch; what was there is {left}")
-        found = await evidence.facts(
-            worktree, str(self.run.base), self.task.scope, salvaged=bool(saved)
-        )
+        found = await evidence.facts(worktree, base, self.task.scope, at=tip, salvaged=bool(saved))
         found = found.evolve(
             checkout_touched=await self.place.touched(),
             unresolved=(*found.unresolved, *map(evidence.printable, ignored)),
         )
         await self._warn_of_strays(found)
+        await track(worktree, self.run.id, found.tip)
+        self.hold.remember(tip=found.tip)
         return found
+
+    async def _restored(self) -> str | None:
+        known, name = self.run.tip or self.run.base, f"{self.run.id}-moved"
+        return await restore_own(self.worktree, str(self.run.branch), name, known)
+
+    async def _tell(self, text: str | None) -> None:
+        if text:
+            await self.hold.tell("run.warned", text)
 
     async def _warn_of_strays(self, found: Evidence) -> None:
         """Tell of changes where the run had no business."""

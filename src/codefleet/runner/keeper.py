@@ -16,6 +16,7 @@ import errno
 import fcntl
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -28,6 +29,7 @@ STOPS = {signal.SIGTERM, signal.SIGQUIT}
 HEARD = {signal.SIGCHLD, *STOPS}
 DEAF = {signal.SIGINT, signal.SIGHUP}
 IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
+LOCK = 3  # the lock on the agent's worktree: ours to hold, not the agent's to have
 APPEND = os.O_CREAT | os.O_APPEND | os.O_WRONLY
 LEFTOVERS_GRACE_S = 0.5
 KILL_AGAIN_S = 0.05
@@ -38,7 +40,9 @@ GIVE_UP_S = 10.0  # a process stuck in the kernel outlives SIGKILL; the record m
 
 def main(folder: Path) -> None:
     """Keep one agent from its start to its record."""
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(LOCK + 1, os.sysconf("SC_OPEN_MAX"))
+    with suppress(OSError):  # started by hand, without one
+        os.set_inheritable(LOCK, False)
     os.chdir(folder)
     mind_signals()
     hold_folder()
@@ -136,6 +140,7 @@ def become_agent(start: dict[str, Any], stdin: int, gate: int, tell_problem: int
     program, *_ = argv = start["argv"]
     try:
         os.setsid()
+        put_mark(start["mark"])
         connect_files(stdin)
         for name in DEAF | IGNORED_BY_PYTHON:
             signal.signal(name, signal.SIG_DFL)
@@ -148,6 +153,13 @@ def become_agent(start: dict[str, Any], stdin: int, gate: int, tell_problem: int
         text = f"cannot run {program} in {start['cwd']}: {why}"
         os.write(tell_problem, text.encode(errors="replace")[:2000])
     os._exit(127)
+
+
+def put_mark(mark: int | None) -> None:
+    """All that the agent starts inherits this limit, which limits nothing and tells whose it is."""
+    if mark is not None:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_RTTIME, (mark, mark))
 
 
 def connect_files(stdin: int) -> None:

@@ -8,33 +8,37 @@ from functools import partial
 from pathlib import Path
 
 from codefleet.config import Config
-from codefleet.domain.errors import FleetError, IllegalMove, StoreTrouble, Workspace
-from codefleet.domain.model import Check, Evidence, Lane, Repo, RunnerId, Task
-from codefleet.domain.words import Reason, State
+from codefleet.domain.errors import BadConfig, FleetError, IllegalMove, StoreTrouble, Workspace
+from codefleet.domain.model import Check, Evidence, Lane, Repo, Run, RunnerId, Task
+from codefleet.domain.words import Landing, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.runner import custody, evidence
+from codefleet.runner.branches import Branches, Moved, restored
 from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
 from codefleet.runner.repos import trunk
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.remote import Remote
-from codefleet.runner.repos.salvage import commit_at, drop_branch
-from codefleet.runner.repos.seed import sow
+from codefleet.runner.repos.run_refs import drop_run_refs
+from codefleet.runner.repos.salvage import drop_branch, is_ancestor
+from codefleet.runner.repos.seed import Seed, sow
+from codefleet.runner.repos.shared_settings import LANE, SharedSettings
+from codefleet.runner.workload import Workload
 
 
 class Lanes:
     """Lands what may land, repo by repo; says what is in the way of the rest."""
 
-    def __init__(self, desk: Desk, holder: RunnerId, when_done: Callable[[], None]) -> None:
-        self.desk, self.fleet, self.holder = desk, desk.fleet, holder
-        self._when_done = when_done
+    def __init__(self, work: Workload, holder: RunnerId, when_done: Callable[[], None]) -> None:
+        self.desk, self.fleet, self.holder = work.desk, work.fleet, holder
+        self._workload, self._when_done = work, when_done
         self.waits = False
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._untidied: list[tuple[Task, Repo]] = []
 
     async def turn(self, dead: Collection[str]) -> None:
         """Start the lane of every repo that has something to land and is not at it already."""
-        waiting = {task.repo for task in await self.fleet.landable()} - set(self._busy)
+        waiting = {task.repo for task in await self._workload.landable()} - set(self._busy)
         for name in waiting - await self.desk.out_of_reach():
             work = asyncio.create_task(self._work(name, dead))
             self._busy[name] = work
@@ -65,7 +69,7 @@ class Lanes:
             return
         async with self._kept(lane):
             self.waits = False
-            for task in await self.fleet.landable():
+            for task in await self._workload.landable():
                 if task.repo == name and not await self._land(task):
                     self.waits = True
 
@@ -75,7 +79,12 @@ class Lanes:
         try:
             repo = await self.desk.repo(task.repo)
             settings = self.desk.settings(repo)
-            found = await self._try(grip, repo, settings)
+            if bad := self.desk.unusable([repo]):
+                raise BadConfig(bad[repo.name])
+            if not await self._may_land(task, repo, settings):
+                return False
+            async with self._guarded(task, repo):
+                found = await self._try(grip, repo, settings)
         except FleetError as trouble:
             await self.fleet.waits(await grip.loosened(), trouble.problem)
             return False
@@ -94,10 +103,46 @@ class Lanes:
             case trunk.Rewritten(lost):
                 await self.fleet.waits(await grip.loosened(), _rewritten(task, repo, lost))
                 return False
+            case Moved() as moved:
+                what = await Branches(repo, self.desk.remote(repo)).difference(moved)
+                await self.fleet.unapprove(grip.task, f"it changed after it was approved: {what}")
             case trunk.Waits(why):
                 await self.fleet.waits(await grip.loosened(), why)
                 return False
         return True
+
+    @asynccontextmanager
+    async def _guarded(self, task: Task, repo: Repo) -> AsyncIterator[None]:
+        """Look after git's settings: the checks of a landing run code that agents wrote."""
+        shared = SharedSettings(Path(repo.path), self.desk.places.git_settings(repo.name))
+
+        async def live() -> Collection[str]:
+            return {each.id for each in await self.fleet.live_runs()}
+
+        changed = await shared.begin(LANE, live)
+        try:
+            yield
+        finally:
+            run = (await self.fleet.runs_of(task.id))[-1]
+            for text in [*changed.told(), *(await shared.compare()).told()]:
+                await self.fleet.warn(run, text)
+            await shared.finish(LANE)
+
+    async def _may_land(self, task: Task, repo: Repo, settings: Config) -> bool:
+        """Has the trunk what an agent's task began with? Else it waits, or asks a human."""
+        if not (task.parent and task.base):
+            return True
+        if await is_ancestor(Git(Path(repo.path)), task.base, repo.trunk_ref):
+            return True
+        if await self.fleet.landing_of(task, settings.landing) is not Landing.QUEUE:
+            return True  # a human has seen all of it
+        above = await self.fleet.get(task.parent)
+        if above.state.is_final:
+            why = f"it contains work of {above.id} that has not landed; {above.id} is {above.state}"
+            await self.fleet.send_to_review(task, why)
+        else:
+            await self.fleet.waits(task, f"waits for {above.id}: it contains work of that task")
+        return False
 
     async def _write_down(self, task: Task, commit: str) -> None:
         """The trunk has it; a lane that took over from a frozen one may have said so already."""
@@ -107,7 +152,7 @@ class Lanes:
             if (await self.fleet.get(task.id)).state is not State.COMPLETED:
                 raise
 
-    async def _try(self, grip: "Grip", repo: Repo, settings: Config) -> trunk.Result:
+    async def _try(self, grip: "Grip", repo: Repo, settings: Config) -> trunk.Result | Moved:
         places, task = self.desk.places, grip.task
         run = (await self.fleet.runs_of(task.id))[-1]
         commands = (*settings.checks, *task.checks)
@@ -115,7 +160,7 @@ class Lanes:
         remote = self.desk.remote(repo)
 
         async def checks(worktree: Path) -> Check | None:
-            await sow(Path(repo.path), worktree)
+            await sow(Seed(Path(repo.path), repo.trunk_ref), worktree)
             for number, command in enumerate((*filter(None, [settings.setup]), *commands)):
                 log = folder / f"landing-{number}.log"
                 if failed := await self._check(command, worktree, settings, log):
@@ -123,10 +168,13 @@ class Lanes:
             return None
 
         with self.desk.roads.watched(repo.name):
+            tip = await self._approved(task, repo, run, remote)
+            if isinstance(tip, Moved):
+                return tip
             return await trunk.land(
                 Path(repo.path),
                 repo.trunk,
-                await self._tip(task, repo, run.evidence.tip if run.evidence else None, remote),
+                tip,
                 message=f"{task.title}\n\nFleet-Task: {task.id}\nFleet-Run: {run.id}",
                 workspace=places.lane(repo.name),
                 journal=places.journal(repo.name),
@@ -150,18 +198,25 @@ class Lanes:
         )
         return None if done.passed else done
 
-    async def _tip(self, task: Task, repo: Repo, seen: str | None, remote: Remote | None) -> str:
-        """The branch as it stands now: a human may have mended it during the review."""
-        git = Git(Path(repo.path))
-        if remote is None:
-            return await commit_at(git, f"refs/heads/{task.branch}") or str(seen)
-        await remote.fetch(str(task.branch))
-        tip = await remote.tip(str(task.branch)) or await commit_at(git, str(seen))
-        if tip is None:
+    async def _approved(
+        self, task: Task, repo: Repo, run: Run, remote: Remote | None
+    ) -> str | Moved:
+        """The commit that may land. Should others have moved its branch, the branch is restored.
+
+        Commits on top of it may be a human's: then a human has to see them.
+        """
+        tip, branches = str(task.approved_commit or run.made), Branches(repo, remote)
+        moved = await branches.compare(str(task.branch), tip)
+        if moved is None or await branches.has_landed(tip):  # by a lane that was killed after it
+            return tip
+        if not await branches.has(tip):
             raise Workspace(
-                f"the remote of {repo.name} has no branch {task.branch}",
-                hint=f"push it again, or `fleet reject {task.id} WHY`",
+                f"{run.host} made {tip[:10]} for {task.id}, and {repo.path} does not have it",
+                hint=f"push {task.branch} again, or `fleet reject {task.id} WHY`",
             )
+        if moved.is_ahead or (moved.found and await branches.is_checked_out(moved.branch)):
+            return moved
+        await self.fleet.warn(run, await restored(branches, moved))
         return tip
 
     async def _tidy(self, task: Task, repo: Repo) -> None:
@@ -171,6 +226,7 @@ class Lanes:
                 if remote := self.desk.remote(repo):
                     await remote.drop(task.branch)
                 await drop_branch(Path(repo.path), task.branch, repo.trunk_ref, task.id)
+                await drop_run_refs(Path(repo.path), [task.id])
             except FleetError:
                 self._untidied.append((task, repo))
 
@@ -223,14 +279,15 @@ def _rewritten(task: Task, repo: Repo, lost: str) -> str:
     lost = lost[:10]
     return (
         f"{repo.trunk} was rewritten: it no longer has {lost}, which this work stands on and would "
-        f"bring back; `git rebase --onto {repo.trunk} {lost} {task.branch}` takes the work along "
-        f"without it, `git merge {task.branch}` takes both"
+        f"bring back; `git branch rebased {task.branch}`, `git rebase --onto {repo.trunk} {lost} "
+        f"rebased` and `fleet land {task.id} --commit rebased` land the work without it, "
+        f"`git merge {task.branch}` takes both"
     )
 
 
 async def land_now(desk: Desk) -> None:
     """Land what may land without a runner: for a human who approves while none is at work."""
     hand = RunnerId(f"hand-{os.getpid()}")
-    lanes = Lanes(desk, hand, when_done=lambda: None)
+    lanes = Lanes(Workload(desk), hand, when_done=lambda: None)
     await lanes.turn(dead=())
     await lanes.finish()

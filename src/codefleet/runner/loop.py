@@ -5,10 +5,9 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any
 
-from codefleet.domain.errors import FleetError, Stale, StoreTrouble
+from codefleet.domain.errors import FleetError, Stale, StoreGone, StoreTrouble
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Run, Runner, Task
 from codefleet.domain.scheduling import Want
@@ -20,6 +19,7 @@ from codefleet.runner.agents.permission import deny_unanswered
 from codefleet.runner.attempt import Attempt
 from codefleet.runner.bounds import limits, rests
 from codefleet.runner.bounds.admission import Admission
+from codefleet.runner.branch_watch import restore_deleted
 from codefleet.runner.collector import trim
 from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
@@ -28,9 +28,9 @@ from codefleet.runner.landing import Lanes
 from codefleet.runner.process import Process, machine
 from codefleet.runner.radar import patrol
 from codefleet.runner.verdict import Cause
-from codefleet.runner.waiting import Waiting, is_over
+from codefleet.runner.waiting import Waiting
+from codefleet.runner.workload import Workload
 
-SETTINGS_PAUSE_S = 5.0
 STORE_PAUSE_S = 1.0
 
 
@@ -42,15 +42,17 @@ class Loop:
         agents: int | None = None,
         least: int | None = None,
         coder: str | None = None,
+        workflow: str | None = None,
         until_idle: bool = False,
         idle_s: float = 0.0,
     ) -> None:
         """Without `agents`, the settings say how many, also while the runner works.
 
         With `least`, there are only as many seats between it and `agents` as the queue can use.
+        With a `workflow`, it works on that one alone, and leaves the rest of the queue be.
         With `until_idle` it ends when there has been nothing left to do for `idle_s` seconds.
         """
-        self.desk, self.fleet = desk, desk.fleet
+        self.desk, self.fleet, self._workload = desk, desk.fleet, Workload(desk, workflow)
         self._wanted, self._least, self.coder, self.until_idle = agents, least, coder, until_idle
         self._idle_s, self._idle_since = idle_s, time.monotonic()
         self.host = desk.fleet.host
@@ -64,6 +66,7 @@ class Loop:
         self._one_at_a_time = asyncio.Lock()
         self.tell: Callable[[str], None] = lambda _: None  # words for who watches, if anybody does
         self._trouble = ""
+        self._is_abandoned = False
 
     def stop(self, *, firm: bool = False) -> None:
         """Take no more work and stop the agents: gently, or with `firm` at once."""
@@ -82,7 +85,7 @@ class Loop:
         with suppress(FleetError):  # it can be done by the next runner as well
             await come_home(self.desk)
         self.me = await self._join()
-        self.lanes = Lanes(self.desk, self.me.id, self._waiting.wake)
+        self.lanes = Lanes(self._workload, self.me.id, self._waiting.wake)
         beside = [asyncio.create_task(work) for work in (self._beat(), self._patrol())]
         try:
             while not self._stopping:
@@ -91,11 +94,21 @@ class Loop:
                     if self.until_idle and await self._was_idle_long_enough():
                         break
                     await self._waiting.for_news(self._patience)
+                except StoreGone:
+                    self._abandon()
+                    raise
                 except StoreTrouble as trouble:  # agents go on meanwhile; the store may come back
                     self._report(trouble)
                     await asyncio.sleep(STORE_PAUSE_S)
         finally:
             await self._leave(beside)
+
+    def _abandon(self) -> None:
+        """Let go of everything as it is: the agents work on under their keepers."""
+        self._is_abandoned = True
+        self.lanes.give_up()
+        for driving in self._driving.values():
+            driving.cancel()
 
     def _report(self, trouble: StoreTrouble) -> None:
         """Keep the whole story, and tell the same trouble only once: it comes every second."""
@@ -124,6 +137,9 @@ class Loop:
         await self._adopt()
         await self.lanes.turn(await departed.lane_holders(self.fleet))
         await self._fill()
+        assert self.me
+        if {*self.desk.roads.away()} != {each.repo for each in self.me.away}:
+            await self._show_life()
 
     async def _seat(self) -> None:
         """Have as many seats as there should be now; a seat that goes first finishes its run."""
@@ -142,7 +158,7 @@ class Loop:
         if self._least is None:
             return self.agents, ()
         ready = await self.fleet.list(TaskQuery(ready=True, limit=self.agents))
-        now = await self.fleet.now()
+        now = await self.fleet.steady()
         lost = sum(run.lease_until <= now for run in await self.fleet.live_runs())
         many = len(self._attempts) + len(ready) + lost
         return max(self._least, min(self.agents, many)), await self._called(ready)
@@ -169,6 +185,7 @@ class Loop:
             want = Want(
                 coders=(self.coder,) if self.coder else (),
                 repos=repos,
+                tasks=await self._workload.tasks(),
                 resting=await rests.skipped(self.desk, self.default, resting),
             )
             for claim in await self.fleet.claim(seats, want):
@@ -184,7 +201,9 @@ class Loop:
         lost = await self.desk.lost_ground(repos)
         for trouble in self.desk.roads.news():
             await self.fleet.miss(trouble)
-        closed = {*await self.fleet.spent_up(), *await self.desk.out_of_reach(), *lost}
+        away = await self.desk.out_of_reach()
+        await self.desk.look_at_trunks([repo for repo in repos if repo.name not in lost | away])
+        closed = {*await self.fleet.spent_up(), *away, *lost, *await self.desk.tell_unusable(repos)}
         if not closed:
             return ()
         return tuple(repo.name for repo in repos if repo.name not in closed) or None
@@ -202,7 +221,9 @@ class Loop:
     async def _show_life(self) -> None:
         async with self._one_at_a_time:
             assert self.me
-            self.me = await self.fleet.beat(self.me.evolve(waits=self._waits, **_strain()))
+            away = await self.fleet.still_away(self.me, self.desk.roads.away())
+            told = {"waits": self._waits, "away": away}
+            self.me = await self.fleet.beat(self.me.evolve(**told, **_strain()))
 
     def _room(self) -> int:
         return max(0, self.agents - len(self._attempts))
@@ -210,9 +231,8 @@ class Loop:
     async def _drive(self, task: Task, run: Run) -> None:
         try:
             attempt = Attempt(self.desk, task, run, await self.desk.repo(task.repo))
-        except FleetError as bad:  # settings that cannot be read: without them nothing is checked
-            later = await self.fleet.now() + timedelta(seconds=SETTINGS_PAUSE_S)
-            await self.fleet.release(run, bad.problem, until=later)
+        except FleetError as bad:  # its settings turned bad since it was claimed
+            await self.fleet.release(run, bad.problem)
             return
         driving = asyncio.create_task(attempt.drive(), name=run.id)
         self._attempts[run.agent] = attempt
@@ -245,7 +265,7 @@ class Loop:
         await departed.refuse_namesake(self.fleet)
         me = Process.find(os.getpid())
         assert me
-        orphans = await departed.orphans(self.fleet)
+        orphans = await self._workload.orphans()
         return await self.fleet.join(
             host=self.host,
             machine=machine(),
@@ -253,19 +273,22 @@ class Loop:
             pid_started=me.started,
             seats=self.agents if self._least is None else self._least,
             coder=self.coder,
+            workflow=self._workload.workflow,
             **_strain(),
             keep=[run.agent for run in orphans],
         )
 
     async def _adopt(self) -> None:
         """Go on with the agents of runners on this machine that are no more."""
-        for run in await departed.orphans(self.fleet):
+        for run in await self._workload.orphans():
             if run.agent in self._attempts:
                 continue
             try:
                 await self._take_over(run)
             except Stale:
                 continue  # another runner was faster
+        if self._workload.workflow:
+            return  # who adopts the rest needs to know whose it was
         for runner in await departed.here(self.fleet):
             await self.fleet.forget_runner(runner)
         for runner in await departed.long_gone(self.fleet):
@@ -288,6 +311,9 @@ class Loop:
 
     async def _was_idle_long_enough(self) -> bool:
         now = time.monotonic()
+        if await self._waiting.has_news():  # it came after the seats were filled: look again
+            self._waiting.wake()
+            return False
         if not await self.is_idle():
             self._idle_since = now
             return False
@@ -295,7 +321,7 @@ class Loop:
 
     async def is_idle(self) -> bool:
         """Is there nothing left that goes on by itself?"""
-        return not self._attempts and await is_over(self.desk, self.default)
+        return not self._attempts and await self._workload.is_over(self.default)
 
     async def _beat(self) -> None:
         assert self.me
@@ -311,21 +337,28 @@ class Loop:
         """Look for collisions between the agents at work."""
         while True:
             await asyncio.sleep(self.fleet.config.radar_s)
-            with suppress(FleetError):  # agents come and go while the radar looks
+            for attempt in [*self._attempts.values()]:
+                with suppress(FleetError):  # agents come and go while the radar looks
+                    await attempt.look_at_branch()
+            with suppress(FleetError):
                 await patrol(self.fleet, [attempt.run for attempt in self._attempts.values()])
+                await restore_deleted(self.desk)
 
     async def _leave(self, beside: Sequence[asyncio.Task[None]]) -> None:
         assert self.me
-        self.stop()
+        if not self._is_abandoned:
+            self.stop()
         await asyncio.gather(*self._driving.values(), return_exceptions=True)
-        await self.lanes.finish()
+        if not self._is_abandoned:
+            await self.lanes.finish()
         await self.desk.roads.leave()
         with suppress(FleetError):  # a repository that went away keeps nobody from leaving
             await trim(self.desk)
         for work in beside:
             work.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
-        await self.fleet.leave(self.me)
+        if not self._is_abandoned:
+            await self.fleet.leave(self.me)
 
 
 def _strain() -> dict[str, Any]:

@@ -2,19 +2,15 @@
 
 import asyncio
 import os
-import select
 import signal
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.runner.keeper import descendants
 
-TAG = "FLEET_RUN"
-SWEEP_ROUNDS = 20
-SWEEP_WAIT_MS = 1000
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -43,6 +39,13 @@ class Process(NamedTuple):
             return None
         state, *fields = stat.rpartition(")")[2].split()
         return None if state in "ZX" else cls(pid, int(fields[18]))
+
+    @property
+    def name(self) -> str:
+        """The name of its program, as far as it is known."""
+        with suppress(OSError):
+            return Path(f"/proc/{self.pid}/comm").read_text().strip()
+        return "a process"
 
     @property
     def is_alive(self) -> bool:
@@ -89,23 +92,6 @@ def reap(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def tag_of(folder: Path) -> str:
-    """The tag of commands that run in a folder for no run of their own."""
-    return f"in {folder.resolve()}"
-
-
-def sweep(run_id: str) -> int:
-    """Kill every process that carries this tag, for when its keeper or its runner was lost."""
-    found: set[Process] = set()
-    for _ in range(SWEEP_ROUNDS):  # what forks while it is being killed is met again
-        tagged = set(_tagged(run_id))
-        if not tagged:
-            break
-        found |= tagged
-        _kill(tagged)
-    return len(found)
-
-
 async def readable(fd: int) -> None:
     """Wait until something can be read; for a process's descriptor, until it has ended."""
     loop = asyncio.get_running_loop()
@@ -115,31 +101,6 @@ async def readable(fd: int) -> None:
         await ready.wait()
     finally:
         loop.remove_reader(fd)
-
-
-def _tagged(run_id: str) -> Iterator[Process]:
-    import psutil  # here, because it is slow to import and only a runner needs it
-
-    for process in psutil.process_iter(["environ"]):
-        tag = (process.info["environ"] or {}).get(TAG)
-        if tag == run_id and process.pid != os.getpid() and (found := Process.find(process.pid)):
-            yield found
-
-
-def _kill(processes: Iterable[Process]) -> None:
-    """Kill them and wait a moment for each to be gone."""
-    with ExitStack() as stack:
-        for process in processes:
-            with suppress(OSError):
-                fd = stack.enter_context(process.descriptor())
-                signal.pidfd_send_signal(fd, signal.SIGKILL)
-                stack.callback(_wait, fd)
-
-
-def _wait(fd: int) -> None:
-    end = select.poll()
-    end.register(fd, select.POLLIN)
-    end.poll(SWEEP_WAIT_MS)
 
 
 def _cpu_seconds(pid: int) -> float:

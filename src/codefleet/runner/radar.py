@@ -1,7 +1,5 @@
 """Collisions between unfinished work, seen by merging snapshots that nobody notices."""
 
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -11,14 +9,8 @@ from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Run, TaskId
 from codefleet.fleet import Fleet
 from codefleet.runner.repos.git import Git
-from codefleet.runner.repos.salvage import NOBODY, git_dir, staging
+from codefleet.runner.repos.snapshot import snapshot
 
-ALWAYS_THE_SAME = {
-    **NOBODY,
-    "GIT_AUTHOR_DATE": "2000-01-01T00:00:00Z",
-    "GIT_COMMITTER_DATE": "2000-01-01T00:00:00Z",
-}
-"""Author and dates of a snapshot: equal work gives an equal commit, stored once."""
 MERGE = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "--stdin")
 
 Seen = Mapping[str, tuple[str, frozenset[str]]]
@@ -49,21 +41,6 @@ async def _probe(fleet: Fleet, repo: Path, runs: Sequence[Run]) -> None:
         snapshots[run.task] = (shot, paths)
     for left, right, broken in await collisions(repo, snapshots):
         await fleet.collide(TaskId(left), TaskId(right), broken, "running")
-
-
-async def snapshot(worktree: Path) -> str:
-    """A commit of the worktree as it is, uncommitted and untracked files too; touches nothing."""
-    git = Git(worktree)
-    with tempfile.TemporaryDirectory(prefix="fleet-radar-") as folder:
-        index = Path(folder) / "index"
-        shutil.copy(git_dir(worktree) / "index", index)
-        env = {"GIT_INDEX_FILE": str(index)}
-        await git.run(*staging(), env=env)  # a file may vanish meanwhile: the agent is at work
-        tree = await git("write-tree", env=env)
-    head, its_tree = (await git("rev-parse", "HEAD", "HEAD^{tree}")).split()
-    if tree == its_tree:
-        return head
-    return await git("commit-tree", tree, f"-p{head}", "-m", "snapshot", env=ALWAYS_THE_SAME)
 
 
 async def changed_paths(repo: Path, snapshot: str, base: str) -> frozenset[str]:

@@ -109,11 +109,6 @@ async def take_over(worktree: Path, commit: str, run: Run) -> None:
         await git("reset", "--quiet", "--hard", "--no-recurse-submodules", commit)
 
 
-def landing(task: Task, usual: Landing) -> Landing:
-    """How the work of this task lands: a stage says it for itself, and a task may."""
-    return task.stage.landing if task.stage else task.lands or usual
-
-
 class _Known(NamedTuple):
     """A workflow as a stage of it knows it."""
 

@@ -11,6 +11,7 @@ from codefleet.domain.signals import Asks, Broke, Finished, Limited
 from codefleet.domain.words import Claimed, Reason
 from codefleet.ports import Abilities
 from codefleet.runner.agents.hearing import Heard
+from codefleet.runner.bounds.reset_time import reset_time
 from codefleet.runner.custody import Exit
 
 
@@ -27,6 +28,7 @@ class Cause(StrEnum):
     DAY = "day"
     ASKED = "asked"
     CONTEXT = "context"
+    REFUSED = "refused"
 
 
 class Stop(NamedTuple):
@@ -77,22 +79,42 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
         return of_a_stop(stop)
     if stop and stop.cause in GOES_ON and not isinstance(heard.end, Finished | Asks):
         return of_a_stop(stop)
+    if said := _of_the_end(heard):
+        return said
+    if stop:
+        return of_a_stop(stop)
+    if heard.resumed and not heard.began and exit.code:
+        gone = f"the program refused to resume the session {heard.resumed}"
+        return Released(gone, None, Reason.SESSION_LOST)
+    return _of_the_process(exit, can)
+
+
+def _of_the_end(heard: Heard) -> Verdict | None:
+    """What the agent's last word amounts to, if it had one."""
     match heard.end:
         case Finished(no_changes=no_changes):
             return Delivered(no_changes)
-        case Broke(text, Reason.QUOTA | Reason.AUTH as reason):
-            return Released(text, None, Reason(reason))  # the account's trouble, not the task's
-        case Broke(text, Reason.CRASHED, passing=True):
-            return Released(text, None, Reason.CRASHED)
-        case Broke(text, Reason.CONTEXT_FULL):
-            return Released(text, None, Reason.CONTEXT_FULL)
-        case Broke(text, reason):
-            return Failed(_reason(reason), text.strip() or "the agent gave up and did not say why")
-        case Limited(text, resets_at):
-            return Released(text, resets_at, Reason.QUOTA if resets_at else Reason.RATE_LIMIT)
         case Asks() as asks:
             return Asked(asks)
-    return of_a_stop(stop) if stop else _of_the_process(exit, can)
+        case Limited(text, resets_at, quota):
+            used_up = quota or resets_at
+            return Released(text, resets_at, Reason.QUOTA if used_up else Reason.RATE_LIMIT)
+        case Broke() as broke:
+            return _of_a_break(broke, heard)
+    return None
+
+
+def _of_a_break(broke: Broke, heard: Heard) -> Failed | Released:
+    """Trouble that is not the task's own costs no attempt."""
+    reason, text = _reason(broke.reason), broke.text
+    blameless = {Reason.QUOTA, Reason.AUTH, Reason.CONTEXT_FULL}
+    if broke.passing:
+        blameless.add(Reason.CRASHED)
+    if heard.resumed:
+        blameless.add(Reason.SESSION_LOST)
+    if reason in blameless:
+        return Released(text, None, reason)
+    return Failed(reason, text.strip() or "the agent gave up and did not say why")
 
 
 def of_a_stop(stop: Stop) -> Failed | Released:
@@ -100,6 +122,14 @@ def of_a_stop(stop: Stop) -> Failed | Released:
     if stop.cause in BY_CAUSE:
         return Failed(BY_CAUSE[stop.cause], stop.why)
     return Released(stop.why, None, GOES_ON.get(stop.cause))
+
+
+def timed(ended: Verdict, said_at: datetime) -> Verdict:
+    """The same, with the end of a limit where only the program's words tell it."""
+    match ended:
+        case Released(note, None, Reason.QUOTA | Reason.RATE_LIMIT):
+            return ended._replace(until=reset_time(note, said_at))
+    return ended
 
 
 def bounded(ended: Verdict, run: Run, earlier: Sequence[Run], restarts: int) -> Verdict:

@@ -49,7 +49,7 @@ class Waiting:
             await asyncio.gather(changed, woken, return_exceptions=True)
             if not changed.cancelled() and changed.done() and not changed.result():
                 break
-            if await self._has_news():
+            if await self.has_news():
                 break
         self._wake.clear()
 
@@ -62,7 +62,8 @@ class Waiting:
         due = (await self._fleet.next_start(), await rests.next_end(self._fleet))
         return min(longest, *(_seconds_until(each, now) for each in due))
 
-    async def _has_news(self) -> bool:
+    async def has_news(self) -> bool:
+        """Has anything happened since the last look that may be a reason to start or to stop?"""
         latest = await self._fleet.last_seq()
         found = await self._fleet.events(after=self._seen, kinds=NEWS, limit=1)
         self._seen = latest

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,20 +13,30 @@ from codefleet.domain.words import UNFINISHED, Landing, Reason
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.runner import custody, evidence, heritage
+from codefleet.runner.branches import Branches, restored
 from codefleet.runner.desk import Desk
 from codefleet.runner.heritage import Handed
-from codefleet.runner.process import tag_of
+from codefleet.runner.leftovers import tag_of
+from codefleet.runner.repos.base import refuse_strange
 from codefleet.runner.repos.branch import missing
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.journal import opened
-from codefleet.runner.repos.salvage import archive, commit_at, identity, is_ancestor, salvage
-from codefleet.runner.repos.seed import sow
+from codefleet.runner.repos.own_branch import detach, rejoin, restore_own
+from codefleet.runner.repos.salvage import (
+    archive,
+    commit_at,
+    identity,
+    is_ancestor,
+    salvage,
+    take_home,
+)
+from codefleet.runner.repos.seed import Seed, sow
 from codefleet.runner.repos.shared_settings import Changed, SharedSettings, forget_own
 from codefleet.runner.repos.tie import tie
 from codefleet.runner.repos.travel import Travel
 from codefleet.runner.repos.unmerged import Left, untouched, without_markers
 from codefleet.runner.verdict import Failed, Released
-from codefleet.runner.worktree import Pool, branch_name
+from codefleet.runner.worktree import Pool, Renew, branch_name
 
 PLAIN_NAME = re.compile(r"[\w./-]+")
 TASK_OF_BRANCH = re.compile(r"fleet/([a-z0-9]+)-")
@@ -38,12 +49,13 @@ class Ready(NamedTuple):
     branch: str
     base: str
     conflicts: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 class Workplace:
     def __init__(self, desk: Desk, repo: Repo) -> None:
         self.fleet = desk.fleet
-        self.name, self.repo = repo.name, Path(repo.path)
+        self._known, self.name, self.repo = repo, repo.name, Path(repo.path)
         self._footing = desk.footing
         self.trunk = repo.trunk_ref
         self.settings = desk.settings(repo)
@@ -53,8 +65,10 @@ class Workplace:
         self._git_settings = SharedSettings(self.repo, places.git_settings(repo.name))
         remote = desk.remote(repo)
         self.travel = Travel(remote, self.pool, desk.roads) if remote else None
+        self._seed = Seed(self.repo, self.trunk)
         self._before: Mapping[str, str] | None = None
         self._began_at: str | None = None
+        self._branch = ""
         self._collides_with: str | None = None
         self._without_markers: Left = {}
 
@@ -66,20 +80,61 @@ class Workplace:
 
         return await self._told(self._git_settings.begin(run.id, live))
 
-    async def prepare(self, task: Task, run: Run) -> Ready:
-        """A worktree on the task's branch: fresh, or as the last run left it plus the trunk."""
-        branch = task.branch or branch_name(task.id, task.title)
+    async def prepare(self, task: Task, run: Run, renew: Renew) -> Ready:
+        """A worktree on the task's branch: fresh, or as the last run left it plus the trunk.
+
+        The lease is renewed before the branch is moved: a run that lost its task moves none.
+        """
+        branch = self._branch = task.branch or branch_name(task.id, task.title)
         if self.travel:
             await self.travel.arrive(branch, *await self._others(task))
         trunk = await self._tip_of_trunk()
         self._began_at = trunk
-        start = await self._start(task.base) if task.base else trunk
+        start = await self._start(task, task.base) if task.base else trunk
+        warnings: list[str] = []
+        known = await self._known_tip(task, warnings) if task.branch else None
+
+        async def restore(worktree: Path) -> None:
+            if told := await restore_own(worktree, branch, f"{task.id}-moved", known or start):
+                warnings.append(told)
+
         path = await self.pool.take(
-            branch, start, in_use=self.in_use, keep=self.settings.keep, seed=self.repo
+            branch,
+            start,
+            in_use=self.in_use,
+            run=run.id,
+            keep=self.settings.keep,
+            seed=self._seed,
+            tip=known,
+            restore=restore,
+            renew=renew,
         )
+        await detach(path, branch)  # whatever others do to the branch, it is made ready here
         base, conflicts = await self._bring_together(path, task, trunk)
+        await renew()
+        await take_home(path, branch, trunk, f"{task.id}-left")
         self._before = await self._fingerprint()
-        return Ready(path, branch, base, conflicts)
+        return Ready(path, branch, base, conflicts, tuple(warnings))
+
+    async def _known_tip(self, task: Task, warnings: list[str]) -> str | None:
+        """Where the task's branch goes on if no worktree is on it, wherever others moved it."""
+        branch, runs = str(task.branch), await self.fleet.runs_of(task.id)
+        seen = [*((run, run.made) for run in reversed(runs)), *((run, run.base) for run in runs)]
+        run, expected = next(((run, commit) for run, commit in seen if commit), (None, None))
+        if run is None or expected is None:
+            return None
+        branches = Branches(self._known, None)
+        moved = await branches.compare(branch, expected)
+        if moved is None:
+            return expected
+        if not await branches.has(expected):
+            warnings.append(f"what {run.id} made is not here: {run.host} has {expected[:10]}")
+            return None
+        if moved.found and moved.is_ahead and not await branches.has_others(moved.found, task.id):
+            return moved.found
+        if not await branches.is_checked_out(branch):
+            warnings.append(await restored(branches, moved))
+        return expected
 
     async def set_up(self, worktree: Path, log: Path) -> None:
         """Run the repo's own command that makes a worktree ready, if it has one."""
@@ -122,26 +177,23 @@ class Workplace:
     async def mend(self, run: Run, folder: Path) -> Sequence[str]:
         """Look after git's settings, see that git knows the worktree, and tell what was wrong."""
         told = await self._told(self._git_settings.compare())
-        if run.worktree is None or await self.taken_by_another(run):
+        if not await self.holds(run):
             return told
-        worktree = Path(run.worktree)
+        worktree = Path(str(run.worktree))
         tied = await tie(self.repo, worktree, str(run.branch), folder / "own.git")
         return [*told, *await self._told(forget_own(worktree)), *filter(None, [tied])]
 
     async def _told(self, comparing: Awaitable[Changed]) -> list[str]:
         """What to tell of settings that were changed, or cannot be seen; no work is lost by it."""
         try:
-            left, put_back = await comparing
+            return (await comparing).told()
         except Workspace as trouble:
             return [trouble.problem]
-        told = []
-        for names, what in ((left, ""), (put_back, ", and are put back")):
-            if names:
-                some = ", ".join(names[:10])
-                told.append(
-                    f"git's settings were changed, by the agent or by a human{what}: {some}"
-                )
-        return told
+
+    async def finish(self, run: Run) -> None:
+        """The run is over: from now on git's settings are the user's own again."""
+        with suppress(Workspace):
+            await self._git_settings.finish(run.id)
 
     async def leave(self, path: Path) -> None:
         await self.pool.release(path)
@@ -165,16 +217,35 @@ class Workplace:
         lines = (line.partition("\0") for line in listed.out.splitlines() if line)
         return tuple(commit for commit, mark, task in lines if mark and not task.strip())
 
-    async def taken_by_another(self, run: Run) -> bool:
-        """Does a later run of the same task, or any other live run, use this run's worktree?"""
-        others = [o for o in await self.fleet.live_runs() if o.host == run.host]
-        return any(other.id != run.id and other.worktree == run.worktree for other in others)
+    async def holds(self, run: Run) -> bool:
+        """Hold this run's worktree; False if it has none, or if another has taken it since."""
+        if run.worktree is None:
+            return False
+        return await self.pool.regain(Path(run.worktree), str(run.branch), run.id)
+
+    async def go_on(self, run: Run) -> Path:
+        """A worktree with the work of a run that is to be concluded: its own, unless that was
+        given back and taken by another. Then all that it held is on the branch."""
+        if await self.holds(run):
+            return Path(str(run.worktree))
+        branch, base = str(run.branch), str(run.base)
+        return await self.pool.take(branch, base, in_use=self.in_use, run=run.id)
+
+    def lock(self, run: Run) -> int | None:
+        """The lock on this run's worktree, for its keeper to inherit."""
+        return self.pool.locks.handle(Path(str(run.worktree)))
+
+    def let_go(self) -> None:
+        """Hold no worktree any more."""
+        self.pool.locks.drop_all()
 
     async def _others(self, task: Task) -> set[str]:
         """The branches of others that an agent at this task may look at or build on."""
         needs = [need.branch for need in await self.fleet.needs_of(task) if not need.landed]
         handed = [each.branch for each in await heritage.of(self.fleet, task)]
         base = task.base if task.base and PLAIN_NAME.fullmatch(task.base) else None
+        if base and task.parent:  # a commit on the branch of the task above
+            base = (await self.fleet.get(task.parent)).branch
         return {branch for branch in (*needs, *handed, base) if branch}
 
     async def _tip_of_trunk(self) -> str:
@@ -184,8 +255,10 @@ class Workplace:
             raise missing(self.repo, self.trunk.removeprefix("refs/heads/"))
         return found
 
-    async def _start(self, base: str) -> str:
+    async def _start(self, task: Task, base: str) -> str:
         """Where a branch begins that shall not begin at the trunk; others name it as they do."""
+        if task.parent:
+            await refuse_strange(self._known, base, await self.fleet.get(task.parent))
         known = await commit_at(Git(self.repo), f"refs/remotes/origin/{base}")
         return known if known and self.travel else base
 
@@ -209,12 +282,18 @@ class Workplace:
             except Workspace:  # a merge that was killed with its runner may lie in the way
                 await self._put_aside(worktree, task)
                 return await self._build_on_needs(worktree, task)
-        await salvage(worktree, "Save what the last run left")
+        await self._save_left(worktree, task, trunk)
         stays = task.stage is not None and task.stage.landing is Landing.BRANCH
         base = await self._first_base(task) if stays else None
         if not base and (conflicts := await self._merge(worktree, trunk)):
             return trunk, conflicts
         return base or trunk, (await self._build_on_needs(worktree, task))[1]
+
+    async def _save_left(self, worktree: Path, task: Task, trunk: str) -> None:
+        """Commit what the last run left, in one history with the trunk."""
+        message = "Save what the last run left"
+        await salvage(worktree, message, str(task.branch))
+        await rejoin(worktree, trunk, f"{task.id}-unrelated", message)
 
     async def _put_aside(self, worktree: Path, task: Task) -> None:
         """Keep what is in a worktree in which no agent has worked yet, and begin there anew."""
@@ -222,7 +301,7 @@ class Workplace:
         if left := await salvage(worktree, "Save a merge that was cut short"):
             await archive(self.repo, f"{task.id}-merge", left)
             await Git(worktree)("reset", "--quiet", "--hard", tip)
-            await sow(self.repo, worktree)
+            await sow(self._seed, worktree)
 
     async def _build_on_needs(self, worktree: Path, task: Task) -> tuple[str, tuple[str, ...]]:
         """Where work stays on its branch, the trunk does not have what the task needs: merge it."""
@@ -238,7 +317,7 @@ class Workplace:
         """What the task builds on, each with the commit it stands at."""
         git, found = Git(self.repo), []
         for handed in await heritage.of(self.fleet, task):
-            names = (f"refs/heads/{handed.branch}" if handed.branch else None, handed.commit)
+            names = (handed.commit, f"refs/heads/{handed.branch}" if handed.branch else None)
             commits = [await commit_at(git, name) for name in names if name]
             commit = next(filter(None, commits), None)
             if commit:
@@ -257,7 +336,7 @@ class Workplace:
 
     async def _merge(self, worktree: Path, what: str) -> tuple[str, ...]:
         git = Git(worktree)
-        words = ("merge", "--no-edit", "--no-ff", what)
+        words = ("merge", "--no-edit", "--no-ff", f"--into-name={self._branch}", what)
         merged = await git.run(*words, env=await identity(git))
         if merged.code == 0:
             return ()
@@ -270,12 +349,18 @@ class Workplace:
 
     async def in_use(self) -> Collection[Path]:
         """The worktrees of live runs, and those on branches of unfinished tasks."""
-        busy = {Path(run.worktree) for run in await self.fleet.live_runs() if run.worktree}
-        slots = {slot.path: task_of_branch(slot.branch) for slot in await self.pool.slots()}
-        ids = sorted({task for task in slots.values() if task})
+        live = await self.fleet.live_runs()
+        busy = {Path(run.worktree) for run in live if run.worktree}
+        taken_by = {run.id for run in live}
+        slots = await self.pool.slots()
+        ids = sorted({task for slot in slots if (task := task_of_branch(slot.branch))})
         tasks = await self.fleet.list(TaskQuery(ids=ids)) if ids else ()
         unfinished = {task.id for task in tasks if task.state in UNFINISHED}
-        return busy | {path for path, task in slots.items() if task in unfinished}
+        return busy | {
+            slot.path
+            for slot in slots
+            if slot.run in taken_by or task_of_branch(slot.branch) in unfinished
+        }
 
 
 async def branches_of_tasks(fleet: Fleet, repo: Path) -> list[str]:

@@ -38,6 +38,7 @@ def _filters(query: TaskQuery) -> list[str]:
     in_order = len(query.states) == 1 and query.ids is None  # else the ids lead to the tasks
     filters = {
         "with_ids": query.ids is not None,
+        "with_parents": query.parents is not None,
         "in_state": in_order,
         "in_states": bool(query.states) and not in_order,
         "in_repo": query.repo is not None,
@@ -45,6 +46,10 @@ def _filters(query: TaskQuery) -> list[str]:
         "that_are_ready": query.ready,
     }
     return [name for name, is_asked in filters.items() if is_asked]
+
+
+def _moment(value: str | datetime) -> datetime:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
 class Readings(ABC):
@@ -60,6 +65,10 @@ class Readings(ABC):
     @abstractmethod
     def _now(self) -> datetime | None:
         """The time to judge by, or None where the engine has its own."""
+
+    def _steady(self) -> datetime | None:
+        """The time to judge leases by, or None where the engine has its own."""
+        return self._now()
 
     @abstractmethod
     async def _is_indexed(self) -> bool:
@@ -88,6 +97,7 @@ class Readings(ABC):
     def _values(self, query: TaskQuery) -> dict[str, Any]:
         return {
             "ids": list(query.ids or ()),
+            "parents": list(query.parents or ()),
             "state": str(query.states[0]) if query.states else None,
             "states": [str(state) for state in query.states],
             "repo": query.repo,
@@ -167,17 +177,28 @@ class Readings(ABC):
         return [nouns.spent(row) for row in found]
 
     async def next_start(self) -> datetime | None:
-        ((moment,),) = await self._rows("next_start", now=self._now())
-        return datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+        now, steady = self._now(), self._steady()
+        ((rest, lease),) = await self._rows("next_start", now=now, steady=steady)
+        due = [_moment(each) for each in (rest, lease) if each]
+        if lease and now and steady:
+            due[-1] += now - steady
+        return min(due, default=None)
 
     async def questions(
-        self, *, ids: Sequence[QuestionId] | None = None, open_only: bool = False
+        self,
+        *,
+        ids: Sequence[QuestionId] | None = None,
+        tasks: Sequence[TaskId] | None = None,
+        open_only: bool = False,
     ) -> Sequence[Question]:
-        filters = {"questions_with_ids": ids is not None, "questions_that_are_open": open_only}
+        filters = {
+            "questions_with_ids": ids is not None,
+            "questions_of_tasks": tasks is not None,
+            "questions_that_are_open": open_only,
+        }
         asked = (name for name, is_asked in filters.items() if is_asked)
-        return await self._nouns(
-            Question, "questions", *asked, "oldest_question_first", ids=list(ids or ())
-        )
+        lists = {"ids": list(ids or ()), "tasks": list(tasks or ())}
+        return await self._nouns(Question, "questions", *asked, "oldest_question_first", **lists)
 
     async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]:
         return await self._nouns(Conflict, "conflicts", since=since)

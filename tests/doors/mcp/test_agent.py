@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from codefleet.domain import workflow
 from codefleet.domain.errors import NotFound, Refused
@@ -18,8 +19,10 @@ from codefleet.domain.words import Outcome, State
 from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
 from codefleet.fleet import Fleet
+from codefleet.fleet.tokens import secret
 from codefleet.ports import TaskQuery, Write
-from codefleet.runner.agents import notes
+from codefleet.runner import custody
+from codefleet.runner.agents import notes, own_tools
 from codefleet.runner.places import Places
 from codefleet.runner.repos.repository import register
 from codefleet.wiring import open_fleet
@@ -205,6 +208,22 @@ async def test_agents_create_only_so_many_tasks_below_one_of_a_human(
     assert len(await fleet.list(TaskQuery())) == 4
 
 
+async def test_the_cap_on_created_tasks_holds_however_many_others_came_after(
+    fleet: Fleet, repo: SampleRepo
+) -> None:
+    fleet.config = fleet.config.evolve(spawn_tasks=2)
+    await fleet.add([Draft(title="Root", priority=5)])
+    run = await claimed(fleet, repo)
+    async with acting_for(fleet, run) as client:
+        call = Caller(client)
+        await call("create_task", tasks=[{"title": "Child"}] * 2)
+        await fleet.add([Draft(title=f"Other {number}") for number in range(2001)])
+        refused = await call.refused("create_task", tasks=[{"title": "One too many"}])
+        results = await call("read_results")
+    assert "spawn_tasks is 2" in refused["hint"]
+    assert len(results["tasks"]) == 2
+
+
 async def test_an_agent_gives_no_flags_to_the_program_of_another(
     fleet: Fleet, repo: SampleRepo
 ) -> None:
@@ -216,7 +235,7 @@ async def test_an_agent_gives_no_flags_to_the_program_of_another(
             assert (await Caller(client).refused("create_task", tasks=[wild]))["code"] == "refused"
     stage = {"name": "wild", "prompt": "Paint", "extra_args": ["--yolo"]}
     with pytest.raises(Refused, match="arguments of another's program"):
-        await fleet.start(workflow.parse({"stages": [stage]}), by=run)
+        await fleet.acting_for(run.id).start(workflow.parse({"stages": [stage]}))
     assert len(await fleet.list(TaskQuery())) == 1
 
 
@@ -230,7 +249,7 @@ async def test_an_agent_gets_around_no_review(fleet: Fleet, repo: SampleRepo) ->
         await Caller(client)("create_task", tasks=[{"title": "Fair", "lands": "review"}])
     stage = {"name": "sly", "prompt": "Paint", "landing": "queue"}
     with pytest.raises(Refused, match="lands by itself"):
-        await fleet.start(workflow.parse({"stages": [stage]}), by=run)
+        await fleet.acting_for(run.id).start(workflow.parse({"stages": [stage]}))
     assert len(await fleet.list(TaskQuery())) == 2
 
 
@@ -318,3 +337,37 @@ async def test_a_token_is_good_for_its_own_run_while_it_lives(
     )
     with pytest.raises(Refused, match="is over"):
         await fleet.run_of(token)
+
+
+@pytest.mark.parametrize("held", ["", "short", "x" * 31])
+@pytest.mark.parametrize("name", ["runs.key", "mcp.token"])
+def test_a_secret_that_can_be_guessed_is_refused(home: Path, name: str, held: str) -> None:
+    file = home / "keys" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{held}\n")
+    with pytest.raises(Refused, match="a secret needs at least 32"):
+        secret(file)
+    file.unlink()
+    assert len(secret(file)) >= 32
+
+
+async def test_tools_find_a_store_that_only_a_variable_of_the_runner_names(
+    home: Path, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEET_STORE", f"sqlite://{tmp_path / 'elsewhere.db'}")
+    async with open_fleet(home, create=True) as fleet:
+        await register(fleet, repo.path)
+        await fleet.add([Draft(title="Work")])
+        run = await claimed(fleet, repo)
+        folder = Places(home).run(run)
+        folder.mkdir(parents=True)
+        token = own_tools.grant(fleet, run.id, folder)
+        command, *args = own_tools.call(home, token)
+        assert "elsewhere" not in " ".join(args)
+        assert all(each.stat().st_mode & 0o777 == 0o600 for each in folder.iterdir())
+        monkeypatch.delenv("FLEET_STORE")
+        server = StdioServerParameters(command=command, args=args, env=custody.environment((), {}))
+        async with Client(stdio_client(server)) as client:
+            await Caller(client)("report_progress", text="half way")
+        told = await fleet.events(kinds=["run.progress"])
+        assert [(event.run, event.text) for event in told] == [(run.id, "half way")]

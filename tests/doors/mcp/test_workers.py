@@ -139,6 +139,18 @@ async def test_a_client_of_the_handshake_era_is_served_too(home: Path) -> None:
         assert not (await client.call_tool("list_workers", {})).is_error
 
 
+async def test_an_executor_whose_program_is_missing_is_not_usable(
+    home: Path, repo: SampleRepo
+) -> None:
+    async with connected() as call:
+        told = (await call("executor_guide"))["executors"]
+    known = {each["name"]: each for each in told}
+    assert known["goose"]["usable"] is False
+    assert known["goose"]["why"].startswith("goose is not installed here: install it")
+    assert known["scripted"]["usable"] is True
+    assert "why" not in known["scripted"]
+
+
 async def test_old_names_of_variables_still_count(
     home: Path, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from codefleet.coders import jsonl
-from codefleet.coders.options import Options, flag
+from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.signals import Signal, Wants
 from codefleet.ports import Abilities, Assignment, Start
@@ -37,11 +37,14 @@ class Acp:
 
     name = "acp"
     abilities = Abilities(
+        verified=True,
         resume=True,
         resume_after_crash=True,
         remembers=False,  # where the session is gone, the bridge begins a new one
         says_when_done=True,
+        reports_context=True,
         talks=True,
+        keys=PROVIDER_KEYS,
     )
 
     def start(self, assignment: Assignment) -> Start:

@@ -35,12 +35,11 @@ KINDS = {
     "invalid_api_key": Reason.AUTH,
 }
 WORDS = (
-    (re.compile(r"The input token count .{0,40}exceeds the maximum"), Reason.CONTEXT_FULL),
+    *trouble.GOOGLE,
     (re.compile(r"prompt is too long: \d+ tokens"), Reason.CONTEXT_FULL),
     (re.compile(r"(?:API Error: )?(?:Prompt|Input) is too long\b"), Reason.CONTEXT_FULL),
     (re.compile(r"Your input exceeds the context window"), Reason.CONTEXT_FULL),
     (re.compile(r"You have exhausted your daily quota"), Reason.QUOTA),
-    (re.compile(r"API key not valid"), Reason.AUTH),
 )
 """Sentences of providers, as they begin."""
 
@@ -49,7 +48,8 @@ def line(code: object, message: str, data: object) -> Line:
     """The line for one error that ended a turn."""
     found = meaning(code, message, data)
     if isinstance(found, Limited):
-        return {"type": "limit", "text": found.text}
+        limit = {"type": "limit", "text": found.text}
+        return {**limit, "quota": True} if found.quota else limit
     broke = {"type": "broke", "text": found.text, "reason": str(found.reason)}
     return {**broke, "passing": True} if found.passing else broke
 
@@ -63,7 +63,7 @@ def meaning(code: object, message: str, data: object) -> Broke | Limited:
     reason = next((KINDS[kind] for kind in _kinds(tables) if kind in KINDS), None)
     reason = reason or next((reason for sentence, reason in WORDS if sentence.match(said)), None)
     if reason is Reason.RATE_LIMIT:
-        return Limited(said)
+        return trouble.limited(said)
     if reason:
         return Broke(said, reason)
     if status := _status(_numbers(tables)):

@@ -83,7 +83,9 @@ def add(
         await _needs_exist(fleet, placed if source else ())
         await _scopes_match(fleet, placed, strict)
         await _point_out_similar(fleet, placed)
-        return await fleet.add(placed)
+        queued = await fleet.add(placed)
+        _point_out_missing(fleet, queued)
+        return queued
 
     added = call(queue)
     if as_json and source:
@@ -117,7 +119,17 @@ async def _placed(fleet: "Fleet", drafts: Sequence[Draft], option: str | None) -
     """The drafts with their repos by name: their own, that of --repo, or the one we stand in."""
     wanted = dict.fromkeys(draft.repo or option for draft in drafts)
     names = {each: await repo_name(fleet, each) for each in wanted}
-    return [draft.evolve(repo=names[draft.repo or option]) for draft in drafts]
+    placed = [draft.evolve(repo=names[draft.repo or option]) for draft in drafts]
+    return [await _based(fleet, draft) for draft in placed]
+
+
+async def _based(fleet: "Fleet", draft: Draft) -> Draft:
+    """The draft with a base that may be one, before it costs a run."""
+    if draft.base is None or draft.repo is None:
+        return draft
+    from codefleet.runner.repos import base  # here, because few tasks have one
+
+    return draft.evolve(base=await base.start(fleet, await fleet.repo(draft.repo), draft.base))
 
 
 async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:
@@ -163,6 +175,20 @@ async def _files(repo: Repo) -> list[str]:
     options = ("-z", "--cached", "--others", "--exclude-standard")
     listed = await Git(Path(repo.path))("ls-files", *options)
     return [path for path in listed.split("\0") if path]
+
+
+def _point_out_missing(fleet: "Fleet", tasks: Sequence[Task]) -> None:
+    """Warn of tasks that no agent here could do, before a run of theirs fails."""
+    from codefleet.domain.routing import coder_for
+    from codefleet.runner.agents.programs import missing, without_script
+
+    warnings = {}
+    for task in tasks:
+        config = fleet.config.for_repo(task.repo)
+        name = coder_for(task, config.route, config.coder)
+        warnings[missing(name, config) or without_script(task, name, config)] = task
+    for warning in filter(None, warnings):
+        say(f"warning: {clean(warning)}")
 
 
 async def _point_out_similar(fleet: "Fleet", drafts: Sequence[Draft]) -> None:

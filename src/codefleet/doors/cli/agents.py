@@ -6,7 +6,7 @@ import click
 
 from codefleet.domain.views import Agent
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, json_option
+from codefleet.doors.cli.call import json_option, look
 from codefleet.doors.cli.text import clean, duration, table
 
 HEADINGS = ("AGENT", "STATE", "HOST", "TASK", "CODER", "SEEN", "LOAD", "FREE")
@@ -21,7 +21,7 @@ def agents(as_json: bool) -> None:
     is offline. LOAD is what wanted to run in the last minute for each processor: above 1, processes
     wait. FREE is the memory that is left.
     """
-    crew = call(lambda fleet: fleet.crew())
+    crew = look(lambda fleet: fleet.crew())
     if as_json:
         show.nouns(crew.seats)
         return

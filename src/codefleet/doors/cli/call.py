@@ -4,13 +4,14 @@ import asyncio
 import gc
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from codefleet.config import fleet_home
-from codefleet.domain.errors import FleetError
+from codefleet.domain.errors import FleetError, StoreTrouble
 from codefleet.ports import TaskQuery
 
 if TYPE_CHECKING:
@@ -31,23 +32,50 @@ def home() -> Path:
 
 def call(verb: "Callable[[Fleet], Awaitable[T]]", *, create: bool = False) -> T:
     """Open the fleet, do one thing with it, close it."""
-    return asyncio.run(_with_fleet(home(), verb, create))
+    return asyncio.run(_with_fleet(home(), verb, create=create))
+
+
+def look(verb: "Callable[[Fleet], Awaitable[T]]") -> T:
+    """The same for who only reads: a settings file that is broken is a warning."""
+    return asyncio.run(_with_fleet(home(), verb, warn=_warn))
 
 
 async def _with_fleet(
-    folder: Path, verb: "Callable[[Fleet], Awaitable[T]]", create: bool = False
+    folder: Path,
+    verb: "Callable[[Fleet], Awaitable[T]]",
+    *,
+    create: bool = False,
+    warn: Callable[[str], None] | None = None,
 ) -> T:
     from codefleet.wiring import open_fleet  # here, so that `--help` need not load a store
 
-    async with open_fleet(folder, create=create) as fleet:
+    async with open_fleet(folder, create=create, warn=warn) as fleet:
         gc.freeze()  # all is loaded: from here on garbage is collected, but not sought in modules
         gc.enable()
         return await verb(fleet)
 
 
+def refuse_agents(verb: str) -> None:
+    """Refuse an agent of this fleet what is a human's and no verb of the core does."""
+    from codefleet import callers
+    from codefleet.domain import access
+
+    if callers.below(home()):
+        access.refuse_agents(verb)
+    elif callers.tags():
+        with suppress(StoreTrouble):  # without a store there is no fleet that it could belong to
+            call(lambda fleet: fleet.permit(verb))
+
+
 def say(words: str) -> None:
     """Words for the human go to stderr; stdout is for data."""
     click.echo(words, err=True)
+
+
+def _warn(words: str) -> None:
+    from codefleet.doors.cli.text import clean
+
+    say(clean(f"warning: {words}"))
 
 
 def coder_exists(name: str) -> None:
@@ -67,7 +95,9 @@ def complete_task(
     folder = Path(named) if named else fleet_home(os.environ)
     query = TaskQuery(limit=500, newest_first=True)
     try:
-        tasks = asyncio.run(_with_fleet(folder, lambda fleet: fleet.list(query)))
+        tasks = asyncio.run(
+            _with_fleet(folder, lambda fleet: fleet.list(query), warn=lambda _: None)
+        )
     except (FleetError, OSError):
         return []
     return [CompletionItem(t.id, help=t.title) for t in tasks if t.id.startswith(incomplete)]

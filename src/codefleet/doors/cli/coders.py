@@ -16,10 +16,12 @@ from codefleet.domain.model import Rest
 from codefleet.domain.noun import Noun
 from codefleet.domain.signals import Signal
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, home, json_option, say
+from codefleet.doors.cli.call import call, home, json_option, look, say
+from codefleet.doors.cli.groups import Subcommands
 from codefleet.doors.cli.text import brief, clean, table
 from codefleet.ports import Coder
 from codefleet.runner.agents import recording
+from codefleet.runner.agents.programs import program_of
 from codefleet.runner.agents.recording import Recording
 from codefleet.runner.custody import Exit
 from codefleet.runner.verdict import Delivered, Failed, Released
@@ -28,7 +30,7 @@ HEADINGS = ("CODER", "PROGRAM", "RESUMES", "COST", "CONTEXT", "VERIFIED")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Subcommands, invoke_without_command=True)
 @json_option
 @click.pass_context
 def coders(ctx: click.Context, as_json: bool) -> None:
@@ -41,6 +43,8 @@ def coders(ctx: click.Context, as_json: bool) -> None:
         show.data([{**each, "rests": _of(str(each["name"]), rests)} for each in described])
         return
     click.echo(table(HEADINGS, [_row(each) for each in described], stretch=(1,)))
+    for words in registry.shadowed():
+        say(clean(words))
     for rest in rests:
         click.echo(click.style(clean(sentence(rest, datetime.now(UTC))), fg="yellow"))
 
@@ -69,7 +73,10 @@ def read(name: str, file: Path, exit_code: int, stderr: Path | None, as_json: bo
     """Read a recorded output as a run would, and say what it means."""
     exit = Exit(code=exit_code) if exit_code >= 0 else Exit(signal=-exit_code)
     complaints = stderr.read_text(errors="replace") if stderr else ""
-    found = recording.read(registry.coder(name), file.read_bytes(), exit, complaints)
+    printed_at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    found = recording.read(
+        registry.coder(name), file.read_bytes(), exit, complaints, printed_at=printed_at
+    )
     if as_json:
         signals = [_fields(signal) for signal in found.signals]
         show.data({"signals": signals, "outcome": _outcome(found)})
@@ -95,7 +102,7 @@ def _installed() -> Iterator[Coder]:
 def _rests() -> Sequence[Rest]:
     """The accounts that rest; where there is no fleet yet, none does."""
     try:
-        return call(lambda fleet: fleet.rests())
+        return look(lambda fleet: fleet.rests())
     except StoreTrouble:
         return ()
 
@@ -105,34 +112,25 @@ def _of(coder: str, rests: Sequence[Rest]) -> list[Rest]:
 
 
 def _described(coder: Coder, config: Config) -> dict[str, object]:
-    program = _program(coder, config)
+    program = program_of(coder, config.coders.get(coder.name, {}))
     return {
         "name": coder.name,
         "program": program,
         "path": shutil.which(program) if program else None,
         **coder.abilities._asdict(),
+        "verified": coder.abilities.verified and registry.is_built_in(coder.name),
     }
-
-
-def _program(coder: Coder, config: Config) -> str | None:
-    """The program that a run would start, where that can be known."""
-    options = config.coders.get(coder.name, {})
-    argv = options.get("argv")
-    named = argv[0] if isinstance(argv, list) and argv else options.get("program")
-    usual: str | None = getattr(coder, "program", None)
-    return str(named) if named else usual
 
 
 def _row(described: dict[str, object]) -> tuple[str, ...]:
     program, path = described["program"], described["path"]
     missing = click.style(f"{clean(str(program))}: not found", fg="yellow")
-    context = described["context_tokens"]
     return (
         clean(str(described["name"])),
         clean(str(path)) if path else missing if program else "-",
         _yes(described["resume"]),
         _yes(described["reports_cost"]),
-        f"{context:,}" if context else "-",
+        _yes(described["reports_context"]),
         _yes(described["verified"]),
     )
 

@@ -1,5 +1,6 @@
 """The bill: `fleet cost`."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from codefleet.domain.model import TaskId, Usage
 from codefleet.domain.prices import Source
 from codefleet.domain.views import Spent
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, home, json_option, say
+from codefleet.doors.cli.call import home, json_option, look, say
 from codefleet.doors.cli.moment import span
 from codefleet.doors.cli.text import clean, count, table
 from codefleet.fleet.costs import BY
@@ -96,19 +97,21 @@ def cost(by: tuple[str, ...], since: datetime, until: datetime | None, as_json: 
     """
     by = tuple(dict.fromkeys(by))
 
-    async def read(fleet: "Fleet") -> tuple[Sequence[Spent], Mapping[str, str]]:
+    async def read(fleet: "Fleet") -> tuple[Sequence[Spent], Mapping[str, str], list[str]]:
         rows = await fleet.cost(by=by, since=since, until=until)
         tasks = await fleet.list(TaskQuery(ids=[TaskId(row.task) for row in rows if row.task]))
-        return rows, {task.id: task.title for task in tasks}
+        models = await fleet.cost(by=("model",), since=since, until=until)
+        unpriced = [row.model or "" for row in models if row.source == Source.UNPRICED]
+        return rows, {task.id: task.title for task in tasks}, unpriced
 
-    rows, titles = call(read)
+    rows, titles, unpriced = look(read)
     if as_json:
         show.nouns(rows)
     elif not rows:
         say(f"nothing was spent since {since:%Y-%m-%d %H:%M} UTC")
     else:
         click.echo(_drawn(by, rows, titles))
-        for words in _notes(rows):
+        for words in _notes(rows, unpriced):
             say(words)
 
 
@@ -153,7 +156,7 @@ def _bar(share: float) -> str:
     return click.style(EIGHTHS[8] * whole + EIGHTHS[rest].strip(), fg="cyan")
 
 
-def _notes(rows: Iterable[Spent]) -> Iterator[str]:
+def _notes(rows: Iterable[Spent], unpriced: Sequence[str]) -> Iterator[str]:
     """What one should know of the money above."""
     total = Row(list(rows))
     if total.sources & {Source.PRICED, Source.ESTIMATED}:
@@ -163,6 +166,17 @@ def _notes(rows: Iterable[Spent]) -> Iterator[str]:
     if Source.ESTIMATED in total.sources:
         yield "~ is a guess from the length of prompts and output: that program tells no tokens"
     if total.unpriced:
-        yield f"? is for {count(total.unpriced, 'token')} of a model without a price; give it one:"
-        yield "  fleet config set prices.MODEL '{ input = 1.25, output = 10, cached = 0.125 }'"
-        yield f"  (US dollars per million tokens, into {home() / 'fleet.toml'})"
+        yield f"? is for {count(total.unpriced, 'token')} of a model without a price"
+        yield from _prices_wanted(unpriced)
+
+
+def _prices_wanted(models: Sequence[str]) -> Iterator[str]:
+    """How to give these models a price."""
+    named = [model for model in dict.fromkeys(models) if model]
+    if named:
+        yield f"give it one, in US dollars per million tokens (into {home() / 'fleet.toml'}):"
+    for model in named:
+        price = "'{ input = 1.25, output = 10, cached = 0.125 }'"
+        yield clean(f"  fleet config set {shlex.quote(f'prices.{model}')} {price}")
+    if len(named) < len(set(models)):
+        yield "some runs name no model: say which with --model, or `fleet config set model NAME`"

@@ -1,12 +1,13 @@
 """What a task changed, as git shows it."""
 
+import os
 import subprocess
 import sys
 
 import click
 
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, json_option, task_argument
+from codefleet.doors.cli.call import json_option, look, task_argument
 
 
 @click.command()
@@ -20,13 +21,19 @@ def diff(task: str, stat: bool, as_json: bool) -> None:
     fleet itself saw.
     """
     from codefleet.runner.repos.difference import PLAIN, work_of  # here, so that `--help` is quick
+    from codefleet.runner.repos.git import MACHINE
+    from codefleet.runner.repos.trusted_view import seen_by_git
 
-    work = call(lambda fleet: work_of(fleet, task))
+    work = look(lambda fleet: work_of(fleet, task))
     if as_json:
         show.nouns(work.changes)
         return
     sys.stdout.flush()
     options = [*PLAIN, *(["--stat"] if stat else [])]
     # Git writes to our own stdout, so that the user's pager and colours are at work.
-    done = subprocess.run(["git", "-C", str(work.folder), "diff", *options, *work.revisions, "--"])
+    done = subprocess.run(
+        ["git", *MACHINE, "diff", *options, *work.revisions, "--"],
+        cwd=work.folder,
+        env={**os.environ, **seen_by_git(work.folder, "diff")},
+    )
     click.get_current_context().exit(done.returncode)

@@ -2,13 +2,12 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from codefleet.config import nearest
-from codefleet.domain.checking import checked
+from codefleet.domain.checking import checked, unknown_field
 from codefleet.domain.errors import FleetError, Invalid
 from codefleet.domain.model import Draft
 from codefleet.doors.cli.call import coder_exists
@@ -16,8 +15,9 @@ from codefleet.doors.cli.moment import moment
 
 FIELDS = tuple(field for field in Draft.__struct_fields__ if field != "stage")
 NAMES = ("name", "title")
-MOST = 100_000_000
+MOST = 20_000_000
 """So many bytes of tasks or stages nobody writes, and some files have no end."""
+MOST_VALUES = 1_000_000
 LIST = 'a list of tasks, or {"tasks": [...]}'
 
 
@@ -75,7 +75,7 @@ def _json(source: str, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as wrong:
-        raise Invalid(f"{source} is not JSON: {wrong}", hint="mend that line") from None
+        raise Invalid(f"{source} is not JSON: {wrong}", hint="fix that line") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -96,17 +96,40 @@ def _yaml(source: str, text: str) -> Any:
     except yaml.MarkedYAMLError as wrong:
         line = f"line {wrong.problem_mark.line + 1}: " if wrong.problem_mark else ""
         raise Invalid(
-            f"{source} is not YAML: {line}{wrong.problem}", hint="mend that line"
+            f"{source} is not YAML: {line}{wrong.problem}", hint="fix that line"
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as wrong:
-        raise Invalid(f"{source} is not YAML: {str(wrong)[:200]}", hint="mend it") from None
+        raise Invalid(f"{source} is not YAML: {str(wrong)[:200]}", hint="fix it") from None
+
+
+def _inside(node: Any) -> Iterator[Any]:
+    """The nodes right under a node of YAML."""
+    for each in node.value if isinstance(node.value, list) else ():
+        yield from each if isinstance(each, tuple) else (each,)
 
 
 def _strict() -> Any:
-    """A loader that refuses a key that stands twice: YAML would drop the first in silence."""
+    """A loader that refuses a key that stands twice, where YAML would drop the first in silence,
+    and aliases that make much of little, or contain themselves."""
     import yaml
 
     class Strict(yaml.SafeLoader):
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            self._sizes: dict[yaml.Node, int] = {}
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            node: Any = super().compose_node(parent, index)
+            if isinstance(event, yaml.AliasEvent):
+                size = self._sizes.get(node, MOST_VALUES + 1)  # unknown while it is not yet whole
+            else:
+                size = self._sizes[node] = 1 + sum(map(self._sizes.__getitem__, _inside(node)))
+            if size > MOST_VALUES:
+                problem = f"with its aliases it has more than {MOST_VALUES:,} values"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+            return node
+
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             seen: set[str] = set()
             for key, _ in node.value:
@@ -127,11 +150,8 @@ def _draft(number: int, entry: object) -> Draft:
     name = entry_name(number, entry)
     unknown = next((str(field) for field in entry if field not in FIELDS), None)
     if unknown is not None:
-        meant = "prompt" if unknown == "description" else nearest(unknown, FIELDS)
-        raise Invalid(
-            f"{name}: a task has no field {unknown!r}",
-            hint=f"did you mean {meant}?" if meant else f"fields are {', '.join(FIELDS)}",
-        )
+        problem, hint = unknown_field(unknown, FIELDS, {"description": "prompt"})
+        raise Invalid(f"{name}: {problem}", hint=hint)
     try:
         draft = checked(Draft, {**entry, "not_before": _moment(entry.get("not_before"))})
         for coder in filter(None, (draft.coder, draft.fallback)):

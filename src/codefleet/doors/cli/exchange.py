@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from codefleet.config.private import open_text
 from codefleet.domain.errors import Refused
 from codefleet.doors.cli.call import call, say
 from codefleet.doors.cli.drafts import read_text
@@ -47,7 +48,8 @@ def _whole(file: str) -> Iterator[IO[str]]:
         raise Refused(f"{target} exists already", hint=hint)
     draft = target.with_name(f"{target.name}.part")
     try:
-        with draft.open("w", encoding="utf-8") as text:
+        draft.unlink(missing_ok=True)  # of an export that was killed
+        with open_text(draft) as text:
             yield text
         draft.rename(target)
     finally:

@@ -1,24 +1,32 @@
 """The fleet's home: init, gc, reset."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.config import FILE
-from codefleet.config.file import sample
+from codefleet.config import FILE, Config, load
+from codefleet.config.file import sample, set_value
+from codefleet.config.private import open_text
 from codefleet.domain.errors import Invalid, Refused, Workspace
 from codefleet.domain.model import Repo
-from codefleet.doors.cli.call import call, home, say
+from codefleet.doors.cli.call import call, home, refuse_agents, say
 from codefleet.doors.cli.place import bare_here, repo_here
 from codefleet.doors.cli.text import clean, count
 from codefleet.runner.repos import repository
 from codefleet.runner.repos.footing import has_trunk
 
+NO_AGENT = """\
+no agent program is installed: tasks go to `scripted`, which does what a script in the task says
+for Claude: `npm install -g @anthropic-ai/claude-code`, log in, `fleet config set coder claude`\
+"""
+
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
+    from codefleet.runner.agents.choice import Candidate
     from codefleet.runner.collector import Told
 
 
@@ -32,6 +40,7 @@ def init(share: bool, moved: str | None) -> None:
     repository that another machine shares, this machine works in that clone from now on. A moved
     repository that the fleet has worked on is known again; say --moved NAME of one it has not.
     """
+    refuse_agents("set up a fleet")
     folder = home()
     home_new = not folder.is_dir()
     settings_new = _write_settings(folder)
@@ -41,10 +50,43 @@ def init(share: bool, moved: str | None) -> None:
     repo = call(lambda fleet: _register(fleet, here, share=share, moved=moved), create=True)
     say(clean(f"{'made' if home_new else 'found'} the fleet's home {folder}"))
     say(clean(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}"))
+    if settings_new:
+        _choose_coder(folder)
     if repo:
         _introduce(repo)
     else:
         say("this is no git repository; call `fleet init` inside one to make it known")
+
+
+def _choose_coder(folder: Path) -> None:
+    """Make an installed agent program that is logged in the coder of a new fleet, and say so."""
+    from codefleet.runner.agents.choice import candidates, preferred
+
+    config = load(folder, env=os.environ)
+    if config.source("coder") != "default":
+        return
+    found = asyncio.run(candidates(config))
+    taken = preferred(found)
+    if taken:
+        set_value(folder / FILE, "coder", taken.name)
+        others = [each.name for each in found if each.is_ready and each != taken]
+        also = f"; also ready: {', '.join(others)}" if others else ""
+        say(f"tasks go to {taken.name}{also} (change it: `fleet config set coder NAME`)")
+        _point_out_withheld(taken, config)
+        return
+    for each in found:
+        is_out = each.logged_in is False
+        say(f"{each.name} is installed" + (f", but not logged in: {each.log_in}" if is_out else ""))
+        say(f"to let it have the tasks: `fleet config set coder {each.name}`")
+    if not found:
+        say(NO_AGENT)
+
+
+def _point_out_withheld(taken: "Candidate", config: Config) -> None:
+    from codefleet.runner.agents.login import not_passed_on, pass_on
+
+    if not taken.logged_in:
+        say(f"{not_passed_on(taken.withheld)}; pass it on: {pass_on(taken.withheld, config)}")
 
 
 def _introduce(repo: Repo) -> None:
@@ -114,7 +156,7 @@ def _write_settings(folder: Path) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / ".gitignore").write_text("*\n")  # the home may lie inside a repository
-        with (folder / FILE).open("x", encoding="utf-8") as file:
+        with open_text(folder / FILE) as file:
             file.write(sample())
     except FileExistsError:
         if folder.is_dir():

@@ -6,7 +6,7 @@ import click
 
 from codefleet.domain.model import Task
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, complete_task, json_option, say, task_argument
+from codefleet.doors.cli.call import call, complete_task, json_option, look, say, task_argument
 from codefleet.doors.cli.moves import moved
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @json_option
 def inbox(as_json: bool) -> None:
     """List everything that waits for you: questions of agents, work to review, logins."""
-    items = call(lambda fleet: fleet.inbox())
+    items = look(lambda fleet: fleet.inbox())
     if as_json:
         show.nouns(items)
     elif items:
@@ -37,24 +37,35 @@ def answer(task: str, words: str, as_json: bool) -> None:
 
 @click.command()
 @task_argument
+@click.option(
+    "--commit", metavar="REVISION", help="Land this commit, if you changed the work since its run."
+)
 @json_option
-def land(task: str, as_json: bool) -> None:
-    """Approve reviewed work: it goes onto the trunk next, at once if no runner is at work."""
-    landed = call(lambda fleet: _land(fleet, task))
-    moved(landed, "has landed" if landed.landed else f"lands next{_why(landed)}", as_json)
+def land(task: str, commit: str | None, as_json: bool) -> None:
+    """Approve reviewed work: it goes onto the trunk next, at once if no runner is at work.
+
+    What lands is the commit that `fleet diff` shows. If its branch has moved since, you are asked
+    to look at the difference first.
+    """
+    landed = call(lambda fleet: land_now_or_next(fleet, task, commit))
+    moved(landed, "has landed" if landed.landed else f"lands next{why_not_yet(landed)}", as_json)
 
 
-async def _land(fleet: "Fleet", ref: str) -> Task:
+async def land_now_or_next(fleet: "Fleet", ref: str, commit: str | None = None) -> Task:
+    """Approve work, and land it at once if no runner is there to do it."""
+    from codefleet.runner.approval import approve
     from codefleet.runner.desk import Desk
     from codefleet.runner.landing import land_now
 
-    task = await fleet.land(ref)
+    desk = Desk(fleet)
+    task = await approve(desk, ref, commit)
     if not await fleet.runners():
-        await land_now(Desk(fleet))
+        await land_now(desk)
     return await fleet.get(task.id)
 
 
-def _why(task: Task) -> str:
+def why_not_yet(task: Task) -> str:
+    """What holds up the landing of approved work, as the end of a sentence."""
     why = f"it is paused, and waits for `fleet resume {task.id}`" if task.paused else task.note
     return f", but {why}" if why else ""
 

@@ -8,7 +8,7 @@ import click
 
 from codefleet.domain.model import Event
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, json_option, optional_task
+from codefleet.doors.cli.call import json_option, look, optional_task, say
 from codefleet.doors.cli.kinds import countable, how_many
 
 if TYPE_CHECKING:
@@ -47,12 +47,14 @@ def log(
         else:
             read_all = _story_since if archived else _all_since
             seen = await read_all(fleet, task, since, limit, as_json)
+        if task and not archived and await fleet.is_archived(task):
+            say(f"earlier events are archived: `fleet log {task} --archived` shows them")
         if follow:
             seen = seen or await fleet.last_seq()
             async for event in fleet.follow(after=seen, task=task):
                 _put([event], seen, as_json)
 
-    call(read)
+    look(read)
 
 
 async def _last(fleet: "Fleet", task: str | None, limit: int) -> Sequence[Event]:

@@ -10,6 +10,7 @@ import click
 
 from codefleet.domain.errors import BadConfig
 from codefleet.doors.cli.call import call, say
+from codefleet.runner.agents.own_tools import recall_settings
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -49,6 +50,8 @@ def mcp(toolsets: str, http: bool, host: str, port: int, token_file: Path | None
         raise click.UsageError("--token-file is for stdin and stdout; --http has its own token")
     serve = _serving()
     names = [name.strip() for name in toolsets.split(",") if name.strip()]
+    if token_file:
+        recall_settings(token_file)
 
     async def work(fleet: "Fleet") -> None:
         if http:

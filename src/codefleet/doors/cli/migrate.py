@@ -8,7 +8,8 @@ import click
 
 from codefleet.config import Config, load
 from codefleet.domain.errors import Invalid
-from codefleet.doors.cli.call import home, say
+from codefleet.doors.cli.call import home, refuse_agents, say
+from codefleet.doors.cli.secret_text import secret_text
 from codefleet.doors.cli.text import count
 
 if TYPE_CHECKING:
@@ -18,17 +19,24 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--from", "source", metavar="ADDRESS", help="The old store; else the one in use.")
-@click.option("--to", "target", metavar="ADDRESS", required=True, help="The new, empty store.")
+@click.option(
+    "--from", "source", metavar="ADDRESS|@FILE", help="The old store; else the one in use."
+)
+@click.option(
+    "--to", "target", metavar="ADDRESS|@FILE|-", required=True, help="The new, empty store."
+)
 def migrate(source: str | None, target: str) -> None:
     """Copy a whole fleet into another store and compare both.
 
-    Stop all runners first. The old store stays as it is; afterwards say which one holds:
+    Stop all runners first. The old store stays as it is; afterwards say which one holds. An address
+    with a password can be in a file (`@FILE`) or come from stdin (`-`), where nobody sees it:
 
     \b
     fleet migrate --to postgresql://fleet@db.example.com/fleet
     fleet config set store postgresql://fleet@db.example.com/fleet
     """
+    refuse_agents("move a fleet")
+    target, source = secret_text(target), source and secret_text(source)
     config = load(home(), env=os.environ)
     old = config.evolve(store=source) if source is not None else config
     if old.store == target:
@@ -42,11 +50,11 @@ async def _migrated(old: Config, new: Config) -> "Mapping[str, Sum]":
     from codefleet.fleet import Fleet
     from codefleet.fleet.migration import migrate
     from codefleet.runner import departed
-    from codefleet.wiring import SystemClock, open_store
+    from codefleet.wiring import open_store
 
-    source = await open_store(old, home(), clock=SystemClock(), create=False)
+    source = await open_store(old, home(), create=False)
     try:
-        target = await open_store(new, home(), clock=SystemClock(), create=True)
+        target = await open_store(new, home(), create=True)
         try:
             fleet = Fleet(source, old, home())
             return await migrate(fleet, target, dead=await departed.everywhere(fleet), tell=say)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import click
 
 from codefleet.domain.errors import Invalid
-from codefleet.doors.cli.call import call
+from codefleet.doors.cli.call import look
 
 UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 SPAN = re.compile(r"\+?\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
@@ -32,7 +32,7 @@ def _now() -> datetime:
     """The same for all of one command, by the clock that will judge them."""
     known = click.get_current_context().meta
     if __name__ not in known:
-        known[__name__] = call(lambda fleet: fleet.now())
+        known[__name__] = look(lambda fleet: fleet.now())
     now: datetime = known[__name__]
     return now
 

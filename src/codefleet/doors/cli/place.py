@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from codefleet.doors.cli.call import say
+from codefleet.doors.cli.text import clean
 from codefleet.fleet import Fleet
 from codefleet.runner.repos.repository import known_repo
 
@@ -24,7 +26,12 @@ async def repo_name(fleet: Fleet, wanted: str | None) -> str | None:
 
     Nothing when we stand in none: the core knows what to do when there is only one.
     """
-    if wanted in [repo.name for repo in await fleet.repos()]:
+    known = [repo.name for repo in await fleet.repos()]
+    if wanted in known:
         return wanted
     folder = Path(wanted) if wanted else repo_here()
-    return (await known_repo(fleet, folder)).name if folder else None
+    if folder:
+        return (await known_repo(fleet, folder)).name
+    if len(known) == 1:
+        say(f"you are in no repository; this is for {clean(known[0])}, the only one of this fleet")
+    return None

@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
-from codefleet.config import fleet_home, nearest
+from codefleet.config import fleet_home
 from codefleet.domain.checking import NO_TEXT
 from codefleet.domain.errors import FleetError, Invalid, Workspace
 from codefleet.doors.cli import text
+from codefleet.doors.cli.groups import no_command
 
 SECTIONS = {
     "Begin": {
@@ -38,6 +39,7 @@ SECTIONS = {
     },
     "Work": {
         "run": "run:run",
+        "watch": "watch:watch",
         "status": "status:status",
         "agents": "agents:agents",
         "cost": "cost:cost",
@@ -85,9 +87,7 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            meant = nearest(args[0], list(COMMANDS))
-            more = f"; did you mean {meant}?" if meant else ""
-            raise click.UsageError(f"there is no command {text.clean(args[0])!r}{more}", ctx)
+            raise no_command(ctx, args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,17 +2,23 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from codefleet.doors.cli import kinds
+from codefleet.domain.errors import NEEDS_HUMAN
+from codefleet.domain.views import Left
+from codefleet.doors.cli import kinds, show
 from codefleet.doors.cli.call import call, coder_exists, home, say
+from codefleet.doors.cli.text import count
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
     from codefleet.runner.loop import Loop
+
+LEFT_SHOWN = 20
 
 
 @click.command()
@@ -29,7 +35,8 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
 
     Ctrl-C stops gently: agents are asked to end and their work is kept. Ctrl-C again stops at once.
     So does closing the terminal, unless nohup holds it off.
-    With --until-idle the exit code is 1 when a task failed for good.
+    With --until-idle it ends by telling what is left and why. The exit code is then 1 when a task
+    failed for good, else 8 when a task goes on only after you do something.
     """
     if coder is not None:
         coder_exists(coder)
@@ -43,16 +50,42 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
         desk = Desk(fleet, {"agents": most, "coder": coder})
         loop = Loop(desk, agents=most, least=least, coder=coder, until_idle=until_idle)
         began = await fleet.last_seq()
+        if coder:
+            await _say_who_is_skipped(fleet, coder)
         async with watching(home()) as view:
             loop.tell = view.tell
             stopped = heed_signals(loop, view.tell)
             await loop.run()
-        failed = len(await fleet.events(after=began, kinds=["task.failed"]))
+        left = await fleet.left() if until_idle and not stopped else ()
+        _say_what_is_left(left)
+        failed = await fleet.failed_since(began)
         if failed:
             say(f"{failed} {'tasks' if failed > 1 else 'task'} failed; `fleet list` shows why")
-        return 128 + stopped[0] if stopped else int(until_idle and failed > 0)
+        if stopped:
+            return 128 + stopped[0]
+        if until_idle and failed:
+            return 1
+        return NEEDS_HUMAN if any(each.needs_human for each in left) else 0
 
     click.get_current_context().exit(call(work))
+
+
+async def _say_who_is_skipped(fleet: "Fleet", coder: str) -> None:
+    """Tasks for another agent program stay in the queue: say so, lest somebody waits for them."""
+    skipped = Counter(await fleet.pinned_to_others(coder))
+    if skipped:
+        named = ", ".join(f"{number} for {name}" for name, number in sorted(skipped.items()))
+        say(f"skips {count(skipped.total(), 'task')} for other agent programs: {named}")
+
+
+def _say_what_is_left(left: Sequence[Left]) -> None:
+    """What an idle runner does not end, why, and the commands that settle it."""
+    if left:
+        say(f"{count(len(left), 'task')} left:")
+    for each in left[:LEFT_SHOWN]:
+        say(show.left(each))
+    if len(left) > LEFT_SHOWN:
+        say(f"and {len(left) - LEFT_SHOWN} more; `fleet list` shows them")
 
 
 def heed_signals(loop: "Loop", tell: Callable[[str], None]) -> list[int]:

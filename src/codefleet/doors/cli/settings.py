@@ -1,20 +1,26 @@
 """Settings: `fleet config show` and `fleet config set`."""
 
+import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from codefleet.config import FILE, KEYS, Config, load, toml, value_of, without_password
+from codefleet.config import FILE, KEYS, Config, RepoFile, load, toml, value_of, without_password
 from codefleet.config.file import set_value
 from codefleet.domain.errors import FleetError, NotFound
+from codefleet.domain.model import Repo
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, coder_exists, home, json_option, say
+from codefleet.doors.cli.call import coder_exists, home, json_option, refuse_agents, say
+from codefleet.doors.cli.groups import Subcommands
 from codefleet.doors.cli.place import repo_here
+from codefleet.doors.cli.secret_text import secret_text
 from codefleet.doors.cli.text import clean, table
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Subcommands, invoke_without_command=True)
 @click.pass_context
 def config(ctx: click.Context) -> None:
     """Show or change settings."""
@@ -27,13 +33,16 @@ def config(ctx: click.Context) -> None:
 def show_(as_json: bool) -> None:
     """List every setting that holds here, and where its value comes from."""
     root = repo_here()
-    found = load(home(), repo=root, repo_name=_name_of(root), env=os.environ)
+    own = asyncio.run(_own(root)) if root else Own()
+    found = load(home(), repo=own.file, repo_name=own.name, env=os.environ)
     values = found.plain()
     for key in ("store", "store_direct"):
         values[key] = without_password(values[key])
     if as_json:
         show.data({key: {"value": values[key], "source": found.source(key)} for key in KEYS})
         return
+    if own.differs:
+        say(f"note: {root}/{FILE} differs from the one on the trunk, which is the one that counts")
     rows = [(key, clean(_shown(values[key])), clean(found.source(key))) for key in KEYS]
     click.echo(table(("SETTING", "VALUE", "FROM"), rows, stretch=(1, 2)))
 
@@ -45,11 +54,15 @@ def show_(as_json: bool) -> None:
 def set_(key: str, value: str, in_repo: bool) -> None:
     """Set one setting; an empty VALUE takes it out again.
 
+    A store's address with a password can be in a file (`@FILE`) or come from stdin (`-`).
+
     \b
     fleet config set agents 5
     fleet config set checks 'make test, make lint' --repo
     fleet config set coders.command.argv '["my-agent", "{prompt_file}"]'
     """
+    refuse_agents("change settings")
+    value = secret_text(value) if key in ("store", "store_direct") else value
     folder = repo_here() if in_repo else home()
     if folder is None:
         raise NotFound("there is no repository here", hint="go into one, or leave out --repo")
@@ -57,7 +70,9 @@ def set_(key: str, value: str, in_repo: bool) -> None:
         coder_exists(name)
     set_value(folder / FILE, key, value, in_repo=in_repo)
     say(f"{key} is {'set' if value else 'taken out'} in {folder / FILE}")
-    _warn_of_stronger(key, load(home(), repo=repo_here(), env=os.environ))
+    if in_repo:
+        say("it counts when it is committed to the trunk")
+    _warn_of_stronger(key, load(home(), env=os.environ))
 
 
 def _coders_in(key: str, value: str) -> list[str]:
@@ -82,15 +97,30 @@ def _warn_of_stronger(key: str, config: Config) -> None:
         say(f"warning: the variable {source} is stronger and holds here")
 
 
-def _name_of(root: Path | None) -> str | None:
-    """The repo's name in the fleet; settings must be shown also when the store cannot open."""
-    if root is None:
-        return None
-    try:
-        known = {repo.path: repo.name for repo in call(lambda fleet: fleet.repos())}
-    except FleetError:
-        return root.name
-    return known.get(str(root), root.name)
+class Own(NamedTuple):
+    """The repository we stand in: its name in the fleet and the file that its trunk has."""
+
+    name: str | None = None
+    file: RepoFile | None = None
+    differs: bool = False
+
+
+async def _own(root: Path) -> Own:
+    """Settings must be shown also when the store cannot open, or does not know the repository."""
+    from codefleet.runner.repos import trunk_file
+    from codefleet.wiring import open_fleet
+
+    repo = Repo(name=root.name, path=str(root), trunk="")
+    with suppress(FleetError):
+        async with open_fleet(home()) as fleet:
+            known = {each.path: each for each in await fleet.repos()}
+            repo = known.get(str(root), repo)
+    trunk = load(home(), env=os.environ).for_repo(repo.name).trunk or repo.trunk
+    there = repo.evolve(trunk=trunk)
+    if not trunk:
+        return Own(repo.name, await trunk_file.at_commit(root, "HEAD"))
+    found = await trunk_file.at_commit(root, there.trunk_ref)
+    return Own(repo.name, found, await trunk_file.differs(there))
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,7 @@
 """The nouns as a human reads them, and as JSON for programs."""
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -9,8 +10,8 @@ import click
 from codefleet.domain.model import Event, Run, Task, TaskId, Usage
 from codefleet.domain.noun import Noun
 from codefleet.domain.scheduling import Hold, Why
-from codefleet.domain.views import InboxItem
-from codefleet.domain.words import State
+from codefleet.domain.views import InboxItem, Left, shown_state
+from codefleet.domain.words import Reason, State
 from codefleet.doors.cli.text import brief, clean, clean_lines, duration, inert, local, table
 
 COLOURS = {
@@ -22,6 +23,8 @@ COLOURS = {
     "working": "blue",
     "asking": "magenta",
     "review": "cyan",
+    "landing": "cyan",
+    "held": "yellow",
     "completed": "green",
     "failed": "red",
     "cancelled": "bright_black",
@@ -29,6 +32,8 @@ COLOURS = {
 }
 MEMORY = 6
 HUNGRY_MB = 100
+OFFERED = 3
+"""How many of a question's options are spelled out as commands."""
 WAITING = {Why.PAUSED: "paused", Why.NEEDS: "blocked", Why.HELD_UP: "blocked", Why.SEAT: "ready"}
 
 
@@ -52,11 +57,18 @@ def data(it: object) -> None:
     click.echo(inert(json.dumps(it, default=_plain, ensure_ascii=False)))
 
 
-def tasks(them: Sequence[Task], holds: Mapping[TaskId, Hold], room: int | None = None) -> str:
-    """A table of tasks, each with what it waits for."""
+def tasks(
+    them: Sequence[Task],
+    holds: Mapping[TaskId, Hold],
+    room: int | None = None,
+    *,
+    repos: int = 1,
+) -> str:
+    """A table of tasks, each with what it waits for; in a fleet of several repos with its repo."""
     rows = [
         (
             task.id,
+            *([clean(task.repo)] if repos > 1 else []),
             state(word(task, holds)),
             str(task.priority),
             clean(task.title),
@@ -64,13 +76,17 @@ def tasks(them: Sequence[Task], holds: Mapping[TaskId, Hold], room: int | None =
         )
         for task in them
     ]
-    return table(("ID", "STATE", "PRI", "TITLE", "WHY"), rows, stretch=(3, 4), room=room)
+    headings = ("ID", *(["REPO"] if repos > 1 else []), "STATE", "PRI", "TITLE", "WHY")
+    last = len(headings) - 1
+    return table(headings, rows, stretch=(last - 1, last), room=room)
 
 
 def word(task: Task, holds: Mapping[TaskId, Hold]) -> str:
-    """The task's state; of a pending one, the kind of its waiting."""
+    """The task's state; of a pending or approved one, the kind of its waiting."""
+    if task.failed_but_continued:
+        return State.FAILED.value
     if task.state is not State.PENDING:
-        return task.state.value
+        return shown_state(task)
     return waiting_word(holds[task.id].why) if task.id in holds else "pending"
 
 
@@ -82,10 +98,19 @@ def reason(task: Task, holds: Mapping[TaskId, Hold]) -> str:
     """Why a task stands where it stands, in a few words."""
     if task.id in holds and holds[task.id].why is not Why.SEAT:
         return clean(holds[task.id].text)
-    said = f"{task.reason}: {task.note}" if task.reason and task.note else task.reason or task.note
-    if task.state is State.REVIEW and not said:
+    if task.failed_but_continued:
+        return f"{brief(_said(task.reason, task.note))}; its workflow went on"
+    if task.state is State.REVIEW and not (task.reason or task.note):
         return "waits to land" if task.approved else "waits for your review"
-    return brief(said) if task.state in (State.FAILED, State.ASKING, State.REVIEW) else ""
+    if task.state is State.CANCELLED:
+        return brief(task.note)
+    told = task.state in (State.FAILED, State.ASKING, State.REVIEW)
+    return brief(_said(task.reason, task.note)) if told else ""
+
+
+def _said(reason: Reason | None, note: str) -> str:
+    """A reason in words, and the note that belongs to it."""
+    return ": ".join(filter(None, (reason.words if reason else "", note)))
 
 
 def state(it: str) -> str:
@@ -117,7 +142,7 @@ def _run(run: Run) -> tuple[str, ...]:
         taken(run),
         usage(run.usage),
         f"{run.memory_mb:,} MB" if run.memory_mb else "-",
-        brief(f"{run.reason}: {run.note}" if run.reason else run.note or run.said),
+        brief(_said(run.reason, run.note) or run.said),
     )
 
 
@@ -149,14 +174,27 @@ def inbox(them: Sequence[InboxItem]) -> None:
         click.echo(click.style(f"  -> {settles(item)}", dim=True))
 
 
+def left(it: Left) -> str:
+    """A task that does not go on by itself: what it waits for, and the command that settles it."""
+    asks = it.item is not None and it.item.kind in ("question", "permission")
+    said = it.item.text if it.item and asks else it.text
+    head = f"{it.task.id}  {clean(it.task.title)}: {brief(said)}"
+    return f"{head}\n  -> {settles(it.item)}" if it.item else head
+
+
 def settles(item: InboxItem) -> str:
     """The command that a human types to settle an item of the inbox."""
     if item.kind == "permission":
         return f"fleet answer {item.task} allow, or always, or deny"
     if item.kind == "account":
         return f"fleet coders wake {item.id}"
+    if item.kind == "landing":
+        return f'clear what is in the way and it lands by itself, or fleet reject {item.task} "why"'
+    if item.kind == "settings":
+        return "fix the file and commit it to the trunk"
     if item.kind == "question":
-        return f'fleet answer {item.task} "..."'
+        words = [shlex.quote(clean(option)) for option in item.options[:OFFERED]] or ['"..."']
+        return ", or ".join(f"fleet answer {item.task} {each}" for each in words)
     return f'fleet diff {item.task}; fleet land {item.task}, or fleet reject {item.task} "why"'
 
 

@@ -47,7 +47,7 @@ def progress(stands: WorkflowStatus, room: int | None = None, lines: int = 10_00
 
 def summary(stands: WorkflowStatus) -> str:
     """One line about the whole, and one about its budget if it has one."""
-    done = sum(task.state is State.COMPLETED for task in stands.tasks)
+    done = sum(_is_done(task) for task in stands.tasks)
     flow = stands.workflow
     took = duration((_end(stands) - flow.created_at).total_seconds())
     counted = f"{done}/{len(stands.tasks)} stages done"
@@ -103,6 +103,10 @@ def _end(stands: WorkflowStatus) -> datetime:
 
 def _inside(task: Task, names: Mapping[str, str]) -> list[str]:
     return [need for need in task.needs if need in names]
+
+
+def _is_done(task: Task) -> bool:
+    return task.state is State.COMPLETED and not task.failed_but_continued
 
 
 def _name(task: Task) -> str:

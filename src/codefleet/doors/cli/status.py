@@ -7,21 +7,22 @@ import click
 from codefleet.domain.accounts import sentence
 from codefleet.domain.budget import told
 from codefleet.domain.model import Run, Task
-from codefleet.domain.scheduling import Hold, Why
-from codefleet.domain.views import Agent, Status
+from codefleet.domain.scheduling import Hold, Why, waits_for_remote
+from codefleet.domain.views import Agent, InboxItem, Status
 from codefleet.domain.words import State
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, json_option
+from codefleet.doors.cli.call import json_option, look
 from codefleet.doors.cli.text import brief, clean, duration, table
 
 SHOWN = 20
+LONGEST = 200
 
 
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
     """Show agents, counts, what waits for what and why, conflicts and today's cost."""
-    now = call(lambda fleet: fleet.status())
+    now = look(lambda fleet: fleet.status())
     if as_json:
         show.noun(now)
     else:
@@ -34,6 +35,7 @@ def draw(now: Status) -> Iterator[str]:
         yield click.style("the fleet is paused; `fleet resume` lets it go on", fg="magenta")
     yield from _inbox(now)
     yield from _rests(now)
+    yield from _away(now)
     yield from _conflicts(now)
     yield f"tasks    {counts(now)}"
     yield f"today    {show.usage(now.spent_today, now.unpriced_today)}"
@@ -45,7 +47,8 @@ def draw(now: Status) -> Iterator[str]:
 
 def counts(now: Status) -> str:
     """How many tasks are in each state."""
-    order = ["running", "pending", "blocked", *(state.value for state in State)]
+    order = ["running", "pending", "blocked", "asking", "review", "landing", "held"]
+    order += [state.value for state in State]
     words = (f"{now.counts[name]:,} {name}" for name in dict.fromkeys(order) if name in now.counts)
     return ", ".join(words) or 'none yet; `fleet add "Title"` queues one'
 
@@ -62,8 +65,13 @@ def _seats(now: Status, room: int | None) -> str:
     tasks: dict[str | None, Task] = {task.id: task for task in now.running}
     runs: dict[str | None, Run] = {run.id: run for run in now.runs}
     rows = [_agent(now, it, tasks.get(it.task), runs.get(it.run)) for it in now.agents]
-    headings = ("AGENT", "STATE", "FOR", "TASK", "TITLE", "LAST")
-    return table(headings, rows, stretch=(4, 5), room=room)
+    headings = ["AGENT", "STATE", "FOR", "TASK", "TITLE", "LAST"]
+    if now.repos > 1:
+        headings.insert(4, "REPO")
+        repos = [clean(tasks[it.task].repo) if it.task in tasks else "" for it in now.agents]
+        rows = [(*row[:4], repo, *row[4:]) for row, repo in zip(rows, repos, strict=True)]
+    last = len(headings) - 1
+    return table(headings, rows, stretch=(last - 1, last), room=room)
 
 
 def waiting(now: Status, most: int, room: int | None = None) -> str:
@@ -73,7 +81,7 @@ def waiting(now: Status, most: int, room: int | None = None) -> str:
     if not tasks:
         return ""
     holds = {each.task.id: Hold(Why(each.why), each.text, each.behind) for each in now.waiting}
-    drawn = show.tasks(tasks[:most], holds, room)
+    drawn = show.tasks(tasks[:most], holds, room, repos=now.repos)
     pending = now.counts.get("pending", 0) + now.counts.get("blocked", 0)
     left = len(landing) + pending - most
     more = click.style(f"\nand {left:,} more; `fleet list` shows them", dim=True)
@@ -82,9 +90,13 @@ def waiting(now: Status, most: int, room: int | None = None) -> str:
 
 def _inbox(now: Status) -> Iterator[str]:
     for item in now.inbox[:SHOWN]:
-        of = f"of {item.task}" if item.task else item.id
-        yield f"{click.style(item.kind, fg='magenta')} {of}: {brief(item.text)[:100]}"
-        yield click.style(f"  -> {show.settles(item)}", dim=True)
+        yield from _item(item)
+
+
+def _item(item: InboxItem) -> Iterator[str]:
+    of = f"of {item.task}" if item.task else item.id
+    yield f"{click.style(item.kind, fg='magenta')} {of}: {brief(item.text)[:LONGEST]}"
+    yield click.style(f"  -> {show.settles(item)}", dim=True)
 
 
 def _rests(now: Status) -> Iterator[str]:
@@ -92,6 +104,14 @@ def _rests(now: Status) -> Iterator[str]:
     for rest in now.rests:
         if rest.until:
             yield click.style(clean(sentence(rest, now.at)), fg="yellow")
+
+
+def _away(now: Status) -> Iterator[str]:
+    """Remotes that do not answer: work goes on by itself when they do."""
+    for each in now.away:
+        since = duration((now.at - each.since).total_seconds())
+        said = f"the remote of {each.repo} has been away for {since}: {each.why}"
+        yield click.style(brief(said), fg="yellow")
 
 
 def _conflicts(now: Status) -> Iterator[str]:
@@ -103,11 +123,13 @@ def _conflicts(now: Status) -> Iterator[str]:
 
 def _agent(now: Status, agent: Agent, task: Task | None, run: Run | None) -> tuple[str, ...]:
     since = agent.since or (agent.seen_at if agent.state == "offline" else None)
+    away = now.remote_of(task, run) if task and run else None
+    last = waits_for_remote(away, now.at) if away else brief(run.said)[:200] if run else ""
     return (
         agent.name,
-        show.state(agent.state),
+        show.state("waits" if away else agent.state),
         duration((now.at - since).total_seconds()) if since else "",
         agent.task or "",
         clean(task.title) if task else "",
-        brief(run.said)[:200] if run else "",
+        last,
     )

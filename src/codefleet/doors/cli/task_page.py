@@ -6,18 +6,31 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from codefleet.domain.budget import told
-from codefleet.domain.model import Budget, Check, Event, Evidence, Message, Result, Run, Task, Usage
+from codefleet.domain.model import (
+    Budget,
+    Check,
+    Event,
+    Evidence,
+    Message,
+    Question,
+    Result,
+    Run,
+    Task,
+    Usage,
+)
 from codefleet.domain.scheduling import Hold
 from codefleet.domain.secrets import redact
 from codefleet.domain.views import InboxItem, Limit
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, clean_lines, count, local
+from codefleet.runner.agents import notes
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
 
 EVENTS_SHOWN = 10
 CHANGES_SHOWN = 20
+NOTES_SHOWN = 40
 
 
 class TaskPage(NamedTuple):
@@ -30,26 +43,35 @@ class TaskPage(NamedTuple):
     runs: Sequence[Run]
     inbox: Sequence[InboxItem]
     unread: Sequence[Message]
+    plan: str
+    knowledge: str
+    questions: Sequence[Question]
     events: Sequence[Event]
 
 
 async def read(fleet: "Fleet", ref: str) -> TaskPage:
     task = await fleet.get(ref)
+    runs = await fleet.runs_of(task.id)
+    kept = await notes.newest(fleet.home, runs)
     return TaskPage(
         task=task,
         hold=(await fleet.why([task])).get(task.id),
         needs=await fleet.needs_of(task),
         holds_up=await fleet.held_up(task),
-        runs=await fleet.runs_of(task.id),
+        runs=runs,
         inbox=[item for item in await fleet.inbox() if item.task == task.id],
         unread=[m.evolve(text=redact(m.text)) for m in await fleet.unread(task.id)],
+        plan=redact(kept.get(notes.PLAN, "")),
+        knowledge=redact(kept.get(notes.KNOWLEDGE, "")),
+        questions=await fleet.questions_of(task.id),
         events=await fleet.events(task=task.id, limit=EVENTS_SHOWN, newest=True),
     )
 
 
 def draw(page: TaskPage) -> str:
     """The page as text, most important first."""
-    return "\n".join([*_head(page), *_fields(page), *_around(page), *_work(page), *_events(page)])
+    parts = (_head, _fields, _around, _work, _notes, _questions, _events)
+    return "\n".join(line for part in parts for line in part(page))
 
 
 def _head(page: TaskPage) -> Iterator[str]:
@@ -144,6 +166,29 @@ def _evidence(run: Run, evidence: Evidence) -> Iterator[str]:
             yield click.style(f"  {warning}: {clean(', '.join(paths))}", fg="yellow")
     for check in evidence.checks:
         yield from _check(check)
+
+
+def _notes(page: TaskPage) -> Iterator[str]:
+    """What its agents wrote down for one another."""
+    for title, text in (("plan and status", page.plan), ("knowledge", page.knowledge)):
+        lines = clean_lines(text.strip()).splitlines()
+        if lines:
+            yield from ("", f"{title}:")
+            yield from (f"  {line}".rstrip() for line in lines[:NOTES_SHOWN])
+        if len(lines) > NOTES_SHOWN:
+            yield f"  and {len(lines) - NOTES_SHOWN} more lines; `fleet show {page.task.id} --json`"
+
+
+def _questions(page: TaskPage) -> Iterator[str]:
+    if page.questions:
+        yield from ("", "questions:")
+    for each in page.questions:
+        yield f"  {local(each.asked_at)}  {brief(each.text)}"
+        yield f"    -> {brief(each.answer)}" if each.answer else f"    -> {_unanswered(each)}"
+
+
+def _unanswered(question: Question) -> str:
+    return "withdrawn" if question.answered_at else "not answered yet"
 
 
 def _check(check: Check) -> Iterator[str]:

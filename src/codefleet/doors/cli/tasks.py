@@ -1,16 +1,17 @@
 """Tasks to read: list, ready, show."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from codefleet.domain.lifecycle import WORDS
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.scheduling import Hold
+from codefleet.domain.views import HELD, LANDING
 from codefleet.domain.words import UNFINISHED, State
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, json_option, say, task_argument
+from codefleet.doors.cli.call import json_option, look, say, task_argument
 from codefleet.doors.cli.kinds import how_many
 from codefleet.ports import TaskQuery
 
@@ -18,8 +19,20 @@ if TYPE_CHECKING:
     from codefleet.fleet import Fleet
 
 OPEN = (*UNFINISHED, State.FAILED)
-KINDS_OF_WAITING = ("ready", "blocked", "waits", "paused")
-Listed = tuple[Sequence[Task], Mapping[TaskId, Hold]]
+KINDS_OF_WAITING = {
+    **dict.fromkeys(("ready", "blocked", "waits", "paused"), State.PENDING),
+    **dict.fromkeys((LANDING, HELD), State.REVIEW),
+}
+"""Words for a state that is derived, and the state in which the store has such tasks."""
+
+
+class Listed(NamedTuple):
+    """Tasks, what they wait for, and how many repos the fleet has."""
+
+    tasks: Sequence[Task]
+    holds: Mapping[TaskId, Hold]
+    repos: int
+
 
 limit_option = click.option(
     "-n", "limit", type=how_many, metavar="N", default=50, show_default=True, help="At most."
@@ -67,8 +80,7 @@ def list_(
     """
     kinds_of_waiting = set(states) & set(KINDS_OF_WAITING)
     stored = {State(word) for word in set(states) - kinds_of_waiting}
-    if kinds_of_waiting:
-        stored.add(State.PENDING)
+    stored |= {KINDS_OF_WAITING[word] for word in kinds_of_waiting}
     query = TaskQuery(
         states=sorted(stored) or (() if everything else OPEN),
         repo=repo,
@@ -78,15 +90,17 @@ def list_(
     )
 
     async def read(fleet: "Fleet") -> Listed:
+        if repo is not None:
+            await fleet.repo(repo)
         found = await fleet.list(query)
         holds = await fleet.why(found if kinds_of_waiting else found[:limit])
         if kinds_of_waiting:
             found = [t for t in found if t.state in states or show.word(t, holds) in states]
-        return found, holds
+        return Listed(found, holds, len(await fleet.repos()))
 
-    found, holds = call(read)
-    _listed(found[:limit], holds, as_json)
-    if len(found) > limit:
+    listed = look(read)
+    _tell(listed._replace(tasks=listed.tasks[:limit]), as_json)
+    if len(listed.tasks) > limit:
         say(f"and more; `-n {limit * 10}` shows up to {limit * 10}")
 
 
@@ -96,8 +110,8 @@ def list_(
 def ready(limit: int, as_json: bool) -> None:
     """List what a free agent would take now, first to last."""
 
-    found, holds = call(lambda fleet: _able(fleet, limit))
-    _listed(found, holds, as_json, "nothing is ready; `fleet list` tells what each task waits for")
+    listed = look(lambda fleet: _able(fleet, limit))
+    _tell(listed, as_json, "nothing is ready; `fleet list` tells what each task waits for")
 
 
 async def _able(fleet: "Fleet", limit: int) -> Listed:
@@ -109,20 +123,19 @@ async def _able(fleet: "Fleet", limit: int) -> Listed:
         holds = await fleet.why(found)
         able = [task for task in found if show.word(task, holds) == "ready"]
         if len(able) >= limit or len(found) < looked_at:
-            return able[:limit], holds
+            return Listed(able[:limit], holds, len(await fleet.repos()))
         looked_at *= 4
 
 
-def _listed(
-    found: Sequence[Task],
-    holds: Mapping[TaskId, Hold],
+def _tell(
+    listed: Listed,
     as_json: bool,
     nothing: str = 'no such task; `fleet add "Title"` queues one',
 ) -> None:
     if as_json:
-        show.nouns(found)
-    elif found:
-        click.echo(show.tasks(found, holds))
+        show.nouns(listed.tasks)
+    elif listed.tasks:
+        click.echo(show.tasks(listed.tasks, listed.holds, repos=listed.repos))
     else:
         say(nothing)
 
@@ -134,7 +147,7 @@ def show_(task: str, as_json: bool) -> None:
     """Show everything about one task: fields, needs, runs, evidence, and why it waits."""
     from codefleet.doors.cli import task_page  # here, because only this command draws it
 
-    page = call(lambda fleet: task_page.read(fleet, task))
+    page = look(lambda fleet: task_page.read(fleet, task))
     if as_json:
         show.data(page._asdict() | {"hold": page.hold and page.hold._asdict()})
     else:

@@ -1,24 +1,31 @@
 """Text for terminals: made safe, measured, cut, set in columns. No noun of the fleet is here."""
 
+import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 
 import click
 
+from codefleet.domain.invisible import INVISIBLE
+
 CONTROL_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
 HIDDEN = dict.fromkeys(  # marks that reorder or hide what a human reads
     (
         *(*range(0x80, 0xA0), 0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F)),
-        *(*range(0x2060, 0x206A), 0xFEFF, *range(0xE0000, 0xE0080)),
+        *(*range(0x2060, 0x206A), 0xFEFF),
     )
 )
+SPELLED = {code: f"<U+{code:04X}>" for code in INVISIBLE}
 BROKEN = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
-SAFE = CONTROL_PICTURES | HIDDEN | BROKEN
+SAFE = CONTROL_PICTURES | HIDDEN | SPELLED | BROKEN
 SAFE_LINES = {code: to for code, to in SAFE.items() if code not in (0x09, 0x0A)}
+
+AS_EMOJI = "\ufe0f"
+_PRESENTED = re.compile(f"(?<=[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff]){AS_EMOJI}")
 
 NARROWEST = 10
 
@@ -27,7 +34,7 @@ Row = Sequence[str]
 
 def clean(text: str) -> str:
     """One line that can do nothing to a terminal: control characters are shown, not obeyed."""
-    return text if text.isascii() and text.isprintable() else text.translate(SAFE)
+    return text if text.isascii() and text.isprintable() else _translated(text, SAFE)
 
 
 def inert(json: str) -> str:
@@ -37,7 +44,7 @@ def inert(json: str) -> str:
 
 @cache
 def _spelled() -> dict[int, str]:
-    units = {code: chr(code).encode("utf-16-be").hex() for code in (0x7F, *HIDDEN)}
+    units = {code: chr(code).encode("utf-16-be").hex() for code in (0x7F, *HIDDEN, *SPELLED)}
     return {
         code: "".join(f"\\u{unit[at : at + 4]}" for at in range(0, len(unit), 4))
         for code, unit in units.items()
@@ -52,7 +59,12 @@ def brief(text: str) -> str:
 
 def clean_lines(text: str) -> str:
     """The same for several lines."""
-    return text.translate(SAFE_LINES)
+    return _translated(text, SAFE_LINES)
+
+
+def _translated(text: str, table: Mapping[int, int | str | None]) -> str:
+    """The text by a table; only the sign that an emoji is meant as one stays after it."""
+    return AS_EMOJI.join(part.translate(table) for part in _PRESENTED.split(text))
 
 
 def width(text: str) -> int:
@@ -76,14 +88,23 @@ def fit(text: str, columns: int) -> str:
 
 
 def table(
-    headings: Row, rows: Iterable[Row], *, stretch: Sequence[int], room: int | None = None
+    headings: Row,
+    rows: Iterable[Row],
+    *,
+    stretch: Sequence[int],
+    room: int | None = None,
+    folds: bool = True,
 ) -> str:
-    """Rows in columns. Where there is too little room, the widest of `stretch` gives way."""
+    """Rows in columns. Where there is too little room, the widest of `stretch` gives way; where
+    that is not enough, the last of them goes below each row, on a line of its own."""
     all_rows = [tuple(headings), *(tuple(row) for row in rows)]
+    room = room or terminal_width()
     widths = [max(width(row[i]) for row in all_rows) for i in range(len(headings))]
-    over = sum(widths) + 2 * (len(widths) - 1) - (room or terminal_width())
-    while over > 0:
+    over = sum(widths) + 2 * (len(widths) - 1) - room
+    while over > 0 and stretch:
         widest = max(stretch, key=lambda column: widths[column])
+        if widths[widest] <= NARROWEST and folds:
+            return _folded(all_rows, stretch, room)
         if widths[widest] <= NARROWEST:
             break
         widths[widest] -= 1
@@ -94,6 +115,17 @@ def table(
     )
     first, *rest = (line.rstrip() for line in lines)
     return "\n".join([click.style(first, dim=True), *rest])
+
+
+def _folded(rows: Sequence[Row], stretch: Sequence[int], room: int) -> str:
+    """The same table with its last free column below each row."""
+    last = stretch[-1]
+    head, *short = [(*row[:last], *row[last + 1 :]) for row in rows]
+    below = [click.unstyle(row[last]) for row in rows[1:]]
+    others = [column - (column > last) for column in stretch[:-1]]
+    first, *lines = table(head, short, stretch=others, room=room, folds=False).split("\n")
+    texts = [f"\n    {fit(said, room - 4)}" if said else "" for said in below]
+    return "\n".join([first, *(line + text for line, text in zip(lines, texts, strict=True))])
 
 
 def duration(seconds: float) -> str:

@@ -1,19 +1,24 @@
 """Watching a fleet at work: a live view on a terminal, plain lines everywhere else."""
 
 import asyncio
+import os
+import signal
 import sys
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
+import click
+
 from codefleet.domain.events import KINDS
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import say
+from codefleet.doors.cli.call import call, say
 from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
 
 TOO_MUCH = {"run.prepared", "run.session", "run.said", "run.tool", "run.used", "run.ended"}
+BLIND = ("", "dumb", "unknown")
 SHOWN = tuple(kind for kind in KINDS if kind not in TOO_MUCH)
 
 
@@ -30,14 +35,29 @@ class View(Protocol):
     def tell(self, words: str) -> None: ...
 
 
+@click.command()
+def watch() -> None:
+    """Watch the fleet live: progress, what needs you, who works on what, what waits and why.
+
+    On a terminal it is a screen with keys; `?` lists them. Leaving it stops nothing. Elsewhere each
+    event is a line.
+    """
+    call(_watch)
+
+
+async def _watch(fleet: Fleet) -> None:
+    view = await _view(fleet, None, None)
+    await view.follow()
+
+
 @asynccontextmanager
 async def watching(home: Path, flow: str | None = None) -> AsyncIterator[View]:
     """Show what happens while the body works, to the fleet or to one workflow.
 
-    It looks through a connection of its own.
+    It looks through a connection of its own. A user who wants to leave interrupts the body.
     """
     async with open_fleet(home) as fleet:
-        view = await _view(fleet, flow)
+        view = await _view(fleet, flow, interrupt)
         showing = asyncio.create_task(view.follow())
         try:
             yield view
@@ -47,13 +67,28 @@ async def watching(home: Path, flow: str | None = None) -> AsyncIterator[View]:
             await view.finish()
 
 
-async def _view(fleet: Fleet, flow: str | None) -> View:
-    if sys.stdout.isatty():
+def interrupt() -> None:
+    """Do what Ctrl-C does, which a screen gets as a key."""
+    signal.raise_signal(signal.SIGINT)
+
+
+async def _view(fleet: Fleet, flow: str | None, stop: Callable[[], None] | None) -> View:
+    if flow and sys.stdout.isatty():
         from codefleet.doors.cli.live import LiveView  # here, because rich is slow to import
 
         return LiveView(fleet, flow)
+    if not flow and can_draw():
+        from codefleet.doors.cli.screen.view import ScreenView  # here: textual is slow to import
+
+        return ScreenView(fleet, stop)
     tasks = (await fleet.workflow(flow)).workflow.tasks if flow else None
     return Lines(fleet, await fleet.last_seq(), tasks)
+
+
+def can_draw() -> bool:
+    """Is there a terminal that can be drawn on and that hears keys?"""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return all(it.isatty() for it in streams) and os.environ.get("TERM", "") not in BLIND
 
 
 class Lines:

@@ -1,15 +1,18 @@
 """Workflows: run, list, show, cancel, retry, collect, cleanup, check."""
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from codefleet.domain.errors import NEEDS_HUMAN
 from codefleet.domain.model import Budget, Workflow
-from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.views import Left, WorkflowStatus
 from codefleet.domain.words import State
 from codefleet.doors.cli import show, stages
-from codefleet.doors.cli.call import call, json_option, say
+from codefleet.doors.cli.call import call, json_option, look, say
+from codefleet.doors.cli.groups import Subcommands
 from codefleet.doors.cli.home import tell_each
 from codefleet.doors.cli.kinds import amount, whole_number
 from codefleet.doors.cli.plans import Change, change, read_plan
@@ -32,7 +35,7 @@ file_argument = click.argument("source", metavar="FILE|-")
 flow_argument = click.argument("flow", metavar="WORKFLOW")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Subcommands, invoke_without_command=True)
 @click.pass_context
 def workflow(ctx: click.Context) -> None:
     """Let agents hand results on to one another, in stages that a file describes."""
@@ -46,7 +49,7 @@ def workflow(ctx: click.Context) -> None:
 @click.option("--repo", metavar="PATH|NAME", help="Where to work, if not in the repository here.")
 @set_option
 @click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
-@click.option("--detach", is_flag=True, help="Only put it into the queue.")
+@click.option("--detach", is_flag=True, help="Only queue it; whatever runner there is takes it.")
 @json_option
 def run(
     source: str,
@@ -57,26 +60,39 @@ def run(
     detach: bool,
     as_json: bool,
 ) -> None:
-    """Start a workflow and watch it to its end.
+    """Start a workflow and work on it until it has ended, or waits for you.
 
-    A runner that is at work does it; without one, this command does it itself. The exit code is 1
-    when a stage failed.
+    It works on this workflow alone, and leaves the rest of the queue to `fleet run`. If a runner is
+    at work already, it leaves the stages to it and watches. The exit code is 1 when a stage failed,
+    and 8 when what is left needs you.
     """
     plan = read_plan(source, changes, prompt)
 
-    async def work(fleet: "Fleet") -> tuple[WorkflowStatus, int]:
-        from codefleet.doors.cli.carrying_out import carry_out
-
+    async def work(fleet: "Fleet") -> _Ended:
         flow = await _start(fleet, plan, repo)
         say(f"{flow.id}  {clean(flow.name)}: {count(len(flow.tasks), 'stage')} in {flow.repo}")
-        watched = None if detach else carry_out(fleet, flow.id, agents=agents, quiet=as_json)
-        stopped = await watched if watched else 0
-        return await fleet.workflow(flow.id), stopped
+        if detach:
+            return _Ended(await fleet.workflow(flow.id), ())
+        return await _carried_out(fleet, flow.id, agents=agents, quiet=as_json)
 
-    stands, stopped = call(work)
-    _tell(stands, as_json, seen=not detach and sys.stdout.isatty())
-    failed = stands.state in (State.FAILED, State.CANCELLED)
-    click.get_current_context().exit(128 + stopped if stopped else int(failed))
+    _end(call(work), as_json, seen=not detach and sys.stdout.isatty())
+
+
+@workflow.command()
+@flow_argument
+@click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
+@json_option
+def resume(flow: str, agents: int | None, as_json: bool) -> None:
+    """Go on with a workflow that was stopped, detached, or waited for you.
+
+    Like `fleet workflow run`, it works on this workflow alone, with the same exit codes.
+    """
+
+    async def work(fleet: "Fleet") -> _Ended:
+        known = (await fleet.workflow(flow)).workflow
+        return await _carried_out(fleet, known.id, agents=agents, quiet=as_json)
+
+    _end(call(work), as_json, seen=sys.stdout.isatty())
 
 
 @workflow.command()
@@ -96,7 +112,7 @@ def check(source: str, changes: tuple[Change, ...], as_json: bool) -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the workflows, the newest first."""
-    found = call(lambda fleet: fleet.workflows())
+    found = look(lambda fleet: fleet.workflows())
     if as_json:
         show.nouns(found)
     elif found:
@@ -110,7 +126,15 @@ def list_(as_json: bool) -> None:
 @json_option
 def show_(flow: str, as_json: bool) -> None:
     """Show how a workflow stands, stage by stage."""
-    _tell(call(lambda fleet: fleet.workflow(flow)), as_json)
+
+    async def read(fleet: "Fleet") -> tuple[WorkflowStatus, Sequence[Left]]:
+        return await fleet.workflow(flow), await fleet.left(await fleet.family_of(flow))
+
+    stands, left = look(read)
+    _tell(stands, as_json)
+    for each in left:
+        if each.item:
+            say(show.left(each))
 
 
 @workflow.command()
@@ -138,7 +162,7 @@ def retry(flow: str, budget: float | None, budget_tokens: int | None, as_json: b
 @json_option
 def collect(flow: str, every: bool, as_json: bool) -> None:
     """Show what came of a workflow: words of the agents, facts of git."""
-    found = call(lambda fleet: fleet.collect_workflow(flow, every=every))
+    found = look(lambda fleet: fleet.collect_workflow(flow, every=every))
     if as_json:
         show.noun(found)
     else:
@@ -169,23 +193,53 @@ def cleanup(flow: str, as_json: bool) -> None:
 
 async def _start(fleet: "Fleet", plan: "Plan", repo: str | None) -> Workflow:
     from codefleet.doors.cli.place import repo_name
-    from codefleet.runner.repos.repository import refuse_unknown
+    from codefleet.runner.repos import base
 
     name = await repo_name(fleet, repo)
     if plan.base and name:
-        await refuse_unknown(await fleet.repo(name), plan.base)
+        plan = plan.evolve(base=await base.start(fleet, await fleet.repo(name), plan.base))
     return await fleet.start(plan, name)
 
 
 def _tell(stands: WorkflowStatus, as_json: bool, *, seen: bool = False) -> None:
-    """Show it, unless it was `seen` all the time, and say what it waits for."""
+    """Show it, unless it was `seen` all the time."""
     if as_json:
         show.noun(stands)
     elif not seen:
         click.echo(stages.progress(stands))
-    for task in stands.tasks:
-        if task.state is State.ASKING:
-            say(f"waits for you: {brief(task.note)}; `fleet answer {task.id} ...` lets it go on")
+
+
+async def _carried_out(fleet: "Fleet", flow: str, *, agents: int | None, quiet: bool) -> "_Ended":
+    from codefleet.doors.cli.carrying_out import carry_out
+
+    stopped = await carry_out(fleet, flow, agents=agents, quiet=quiet)
+    left = await fleet.left(await fleet.family_of(flow))
+    return _Ended(await fleet.workflow(flow), left, stopped)
+
+
+class _Ended(NamedTuple):
+    """A workflow as a command leaves it: what is left of it, and the signal that stopped us."""
+
+    stands: WorkflowStatus
+    left: Sequence[Left]
+    stopped: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        if self.stopped:
+            return 128 + self.stopped
+        if self.left:
+            return NEEDS_HUMAN
+        return int(self.stands.state in (State.FAILED, State.CANCELLED))
+
+
+def _end(ended: _Ended, as_json: bool, *, seen: bool) -> None:
+    _tell(ended.stands, as_json, seen=seen)
+    for each in ended.left:
+        say(show.left(each))
+    if ended.left:
+        say(f"then: fleet workflow resume {ended.stands.workflow.id}")
+    click.get_current_context().exit(ended.exit_code)
 
 
 def _row(stands: WorkflowStatus) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from codefleet.domain.signals import Asks
 from codefleet.doors.mcp import briefly, views
 from codefleet.doors.mcp.house import Toolset, View
 from codefleet.runner.agents import jotting
+from codefleet.runner.repos import base
 
 NOT_YET = "Nobody has answered yet. End your turn; the answer comes with your next run."
 
@@ -61,15 +62,16 @@ class OwnRun(Toolset):
     async def create_task(self, tasks: list[dict[str, Any]]) -> View:
         """Queue tasks for other agents in your repository, as children of yours, all or none.
 
-        Each: title, prompt; optional name, needs (names in this call, or ids), scope, checks,
-        priority 1-5, coder. How deep children may have children is limited.
+        Each: title, prompt; optional name, needs (names in this call, or ids), scope, priority
+        1-5, base (a commit on the trunk or your branch). Your limits hold: at most your priority,
+        attempts and time-out; coder, model and checks only as your task and the owner allow.
         """
-        run = await self.house.own_run()
-        repo = (await self.fleet.get(run.task)).repo
-        drafts = [checked(Draft, {**each, "repo": repo}) for each in tasks]
+        await self.house.own_run()
+        repo = await self.house.repo(None)
+        drafts = [checked(Draft, {**each, "repo": repo.name}) for each in tasks]
         for coder in filter(None, (draft.coder for draft in drafts)):
             registry.refuse_unknown(coder)
-        added = await self.fleet.add(drafts, by=run)
+        added = await self.fleet.add(await base.bound(self.fleet, repo, drafts))
         return {"tasks": [briefly.task(task) for task in added]}
 
     async def read_results(self) -> View:

@@ -12,6 +12,8 @@ from codefleet.doors.mcp import briefly
 from codefleet.doors.mcp.house import Toolset, View
 from codefleet.doors.mcp.limits import Limit, Seconds, Seq
 from codefleet.ports import TaskQuery
+from codefleet.runner.approval import approve
+from codefleet.runner.repos import base
 
 
 class Commander(Toolset):
@@ -54,7 +56,7 @@ class Commander(Toolset):
 
     async def assign_task(self, task_id: str, agent: str | None = None) -> View:
         """Give a task to one agent by name (check_agent_status lists them); null frees it."""
-        return briefly.task(await self.fleet.edit(await self.house.own(task_id), assignee=agent))
+        return briefly.task(await self.fleet.edit(task_id, assignee=agent))
 
     async def review_completed(self, count: Limit = 20) -> View:
         """Tasks that were completed, newest first, with what each came to."""
@@ -77,13 +79,11 @@ class Commander(Toolset):
         Say in the prompt what to make, which files to touch and which not, and what must hold.
         Tasks that share no files run at once. The work lands as the repository's settings say.
         """
-        caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
         drafts = [checked(Draft, {**each, "repo": repo.name}) for each in tasks]
         for draft in drafts:
             fitness.refuse_unfit(draft, self.fleet.config.coders)
-            await self.house.base(repo, draft.base)
-        added = await self.fleet.add(drafts, by=caller)
+        added = await self.fleet.add(await base.bound(self.fleet, repo, drafts))
         await self.house.staff()
         return {"tasks": [briefly.task(task) for task in added]}
 
@@ -107,26 +107,27 @@ class Commander(Toolset):
 
     async def answer_question(self, id: str, answer: str) -> View:
         """Answer an agent's question (its id or its task's, from list_inbox); the task goes on."""
-        await self.house.refuse_agents()
         return await self._moved(await self.fleet.answer(id, answer))
 
-    async def land(self, task_id: str) -> View:
-        """Approve work in review: it is checked once more and merged onto the trunk."""
-        await self.house.refuse_agents()
-        return await self._moved(await self.fleet.land(task_id))
+    async def land(self, task_id: str, commit: str | None = None) -> View:
+        """Approve work in review: it is checked once more and merged onto the trunk.
+
+        What lands is the commit that its run delivered. If its branch has moved since, this is
+        refused with the difference; `commit` names the one that you want.
+        """
+        return await self._moved(await approve(self.house.desk, task_id, commit))
 
     async def reject(self, task_id: str, reason: str) -> View:
         """Send work in review back to an agent, with the reason."""
-        await self.house.refuse_agents()
         return await self._moved(await self.fleet.reject(task_id, reason))
 
     async def retry(self, task_id: str) -> View:
         """Put a failed or cancelled task back into the queue."""
-        return await self._moved(await self.fleet.retry(await self.house.own(task_id)))
+        return await self._moved(await self.fleet.retry(task_id))
 
     async def cancel(self, task_id: str) -> View:
         """Stop a task for good; what it made so far is archived, not lost."""
-        return await self._moved(await self.fleet.cancel(await self.house.own(task_id)))
+        return await self._moved(await self.fleet.cancel(task_id))
 
     async def tail_events(
         self, task_id: str | None = None, after: Seq | None = None, limit: Limit = 50

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from codefleet.domain.errors import Invalid, NotFound, Refused
-from codefleet.domain.model import Repo, Run, TaskId
+from codefleet.domain.model import Repo, Run
 from codefleet.domain.secrets import redact
 from codefleet.fleet import Fleet
+from codefleet.fleet.tokens import run_named_in
 from codefleet.runner import background, custody
 from codefleet.runner.desk import Desk
-from codefleet.runner.repos.repository import find, known_repo, refuse_unknown
+from codefleet.runner.repos.repository import find, known_repo
 
 LONGEST_TAIL = 256 * 1024
 
@@ -24,12 +25,15 @@ class House:
     """One fleet as a server sees it. A `token` binds all that is done here to one run."""
 
     def __init__(self, fleet: Fleet, token: str | None = None) -> None:
-        self.fleet, self._token = fleet, token
-        self.desk = Desk(fleet)
+        self._token = token
+        self.fleet = fleet if token is None else fleet.acting_for(run_named_in(token))
+        self.desk = Desk(self.fleet)
 
     async def caller(self) -> Run | None:
         """The run that calls; None when it is not an agent of this fleet."""
-        return None if self._token is None else await self.fleet.run_of(self._token)
+        if self._token is not None:
+            return await self.fleet.run_of(self._token)
+        return await self.fleet.asking() if self.fleet.caller else None
 
     async def own_run(self) -> Run:
         """The run that calls, for tools that only an agent of this fleet can use."""
@@ -41,29 +45,9 @@ class House:
             )
         return run
 
-    async def refuse_agents(self) -> None:
-        """Answers, approvals and words to agents are a human's: no agent gives them to itself."""
-        if await self.caller():
-            raise Refused(
-                "this is for a human to decide, not for an agent of the fleet",
-                hint="it waits in the inbox; ask_human asks what you need to know",
-            )
-
-    async def refuse_strangers(self, *tasks: TaskId) -> None:
-        """An agent may command no tasks but those below its own."""
-        if caller := await self.caller():
-            for task in tasks:
-                await self.fleet.refuse_stranger(caller, task)
-
-    async def own(self, ref: str) -> TaskId:
-        """The id of a task that the caller may command."""
-        task = (await self.fleet.get(ref)).id
-        await self.refuse_strangers(task)
-        return task
-
     async def staff(self) -> None:
         """See that somebody works the queue. Who calls from within a run has a runner already."""
-        if self._token is None:
+        if self.fleet.caller is None:
             await background.ensure(self.fleet)
 
     async def repo(self, path: str | None) -> Repo:
@@ -92,18 +76,12 @@ class House:
             )
         return own
 
-    async def base(self, repo: Repo, ref: str | None) -> str | None:
-        """Where work begins: None at the trunk, else a ref, refused when it names no commit."""
-        if ref in (None, "", "HEAD"):
-            return None
-        await refuse_unknown(repo, str(ref))
-        return ref
-
     async def end_of_log(self, run: Run, name: str, lines: int) -> str:
         """The last lines that an agent printed; while it lives, its keys are still in the file."""
+        await self.fleet.permit_reading(run.task)
         repo = await self.desk.repo((await self.fleet.get(run.task)).repo)
         text = await asyncio.to_thread(_tail, self.desk.places.run(run) / name, lines)
-        return redact(text, custody.secrets(self.desk.settings(repo)))
+        return redact(text, [*custody.secrets(self.desk.settings(repo))])
 
 
 def _tail(file: Path, lines: int) -> str:

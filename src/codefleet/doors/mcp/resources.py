@@ -45,6 +45,11 @@ class Resources:
         if not found:
             refused = NotFound(f"no run {name[:80]}", hint="get_worker_status names the run_id")
             raise ResourceError(f"{refused.problem}; {refused.hint}")
+        await self.house.caller()
+        try:
+            await self.fleet.permit_reading(found[0].task)
+        except FleetError as refused:
+            raise ResourceError(f"{refused.problem}; {refused.hint}") from None
         return found[0]
 
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codefleet.domain.errors import FleetError, Refused, Workspace
 from codefleet.doors.mcp.house import House
+from codefleet.doors.mcp.patience import Impatient, bounded
 from codefleet.doors.mcp.server import Door, assemble
 from codefleet.fleet import Fleet
 from codefleet.fleet.tokens import secret
@@ -39,7 +40,9 @@ async def over_http(fleet: Fleet, toolsets: Sequence[str], host: str, port: int,
     say(f"listening on http://{shown}:{port}/mcp; the token is in {file}")
     if not ip_address(host).is_loopback:
         say("this address can be reached from outside: whoever has the token commands the fleet")
-    config = uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, http=Impatient, log_level="error", lifespan="on", timeout_graceful_shutdown=1
+    )
     await uvicorn.Server(config).serve(sockets=[listener])
 
 
@@ -60,8 +63,11 @@ class Guarded:
         self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or self._may(dict(scope["headers"])):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        if self._may(dict(scope["headers"])):
+            await self._app(scope, bounded(receive), send)
             return
         error: FleetError = Refused(
             "this needs the token of the fleet",

@@ -58,6 +58,7 @@ class Door(MCPServer[None]):
     ) -> CallToolResult | InputRequiredResult:
         try:
             self._refuse_unknown(name, arguments)
+            await self._house.caller()  # a token is good as long as its run lives
             return await super().call_tool(name, arguments, context)
         except FleetError as refused:
             return _refusal(refused)

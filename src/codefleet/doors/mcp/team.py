@@ -28,27 +28,25 @@ class Team(Toolset):
         """Put an agent to work on a prompt; it gets the next free seat. Returns the task."""
         if coder is not None:
             registry.refuse_unknown(coder)
-        caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
         heading = title or next(iter(prompt.strip().splitlines()), "")[:80] or "Untitled"
         said = {"title": heading, "prompt": prompt, "coder": coder, "repo": repo.name}
         draft = checked(Draft, said)
-        (task,) = await self.fleet.add([draft], by=caller)
+        (task,) = await self.fleet.add([draft])
         await self.house.staff()
         return briefly.task(task)
 
     async def team_assign(self, task_id: str, agent: str) -> View:
         """Let one agent, and no other, take a task."""
-        return briefly.task(await self.fleet.edit(await self.house.own(task_id), assignee=agent))
+        return briefly.task(await self.fleet.edit(task_id, assignee=agent))
 
     async def team_send(self, to: str, text: str) -> View:
         """Say something to an agent, by its name or its task; one that listens gets it at once."""
-        await self.house.refuse_agents()
         return (await self.fleet.send(to, text)).plain()
 
     async def team_broadcast(self, text: str) -> View:
         """Say something to every agent that is at work."""
-        await self.house.refuse_agents()
+        await self.fleet.permit("send messages")
         working = [agent for agent in await self.fleet.agents() if agent.state == "working"]
         if not working:
             raise Refused("nobody is at work", hint="team_status shows the agents")

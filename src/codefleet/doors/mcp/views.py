@@ -60,6 +60,7 @@ class Eye(NamedTuple):
     """From where one looks: at which moment, into which home, and how long leases are there."""
 
     now: datetime
+    steady: datetime
     places: Places
     lease: timedelta
 
@@ -184,7 +185,7 @@ def _attempt(run: Run | None, eye: Eye) -> View:
 
 def _pulse(run: Run | None, left: Traces, eye: Eye) -> View:
     """Signs of life: of its runner, which renews the lease, and of the agent, which prints."""
-    beat = (run.ended_at or run.lease_until - eye.lease) if run else None
+    beat = (run.ended_at or eye.now - (eye.steady - run.lease_until + eye.lease)) if run else None
     said = datetime.fromtimestamp(left.last_output, UTC) if left.last_output else None
     return {
         "pid": left.pid,

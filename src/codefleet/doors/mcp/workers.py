@@ -3,6 +3,7 @@
 from typing import Any
 
 from codefleet.coders import fitness, registry
+from codefleet.config import Config
 from codefleet.domain.checking import checked
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Draft, Task
@@ -12,8 +13,10 @@ from codefleet.doors.mcp.house import Toolset, View, page, position
 from codefleet.doors.mcp.limits import Limit, Lines
 from codefleet.ports import TaskQuery
 from codefleet.runner import background
+from codefleet.runner.agents.programs import missing
 from codefleet.runner.checkup import checkup
 from codefleet.runner.cleanup import put_away
+from codefleet.runner.repos import base
 
 
 class Workers(Toolset):
@@ -44,7 +47,7 @@ class Workers(Toolset):
         """Which executors (agent programs) are installed, what each can do, and the default."""
         return {
             "default": self.fleet.config.coder,
-            "executors": [_ability(name) for name in registry.names()],
+            "executors": [_ability(name, self.fleet.config) for name in registry.names()],
         }
 
     async def create_worker(
@@ -69,7 +72,6 @@ class Workers(Toolset):
         collect_worker_result. `landing`: branch (the result stays on its branch), review, queue
         (checked and merged by itself). executor_guide lists executors.
         """
-        caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
         options = {"effort": reasoning_effort, "args": extra_args or None}
         said = {
@@ -81,14 +83,14 @@ class Workers(Toolset):
             "labels": tags or (),
             "metadata": metadata or {},
             "options": {name: value for name, value in options.items() if value},
-            "base": await self.house.base(repo, base_ref),
+            "base": await base.start(self.fleet, repo, base_ref),
             "lands": landing,
             "max_attempts": 1,
             "repo": repo.name,
         }
         draft = checked(Draft, said)
         fitness.refuse_unfit(draft, self.fleet.config.coders)
-        (task,) = await self.fleet.add([draft], by=caller)
+        (task,) = await self.fleet.add([draft])
         await self.house.staff()
         return await self._view(task)
 
@@ -152,7 +154,7 @@ class Workers(Toolset):
 
     async def cancel_worker(self, worker_id: str) -> View:
         """Stop a worker for good. What it made so far is archived, not lost."""
-        return await self._view(await self.fleet.cancel(await self.house.own(worker_id)))
+        return await self._view(await self.fleet.cancel(worker_id))
 
     async def cleanup_worker(
         self, worker_id: str, remove_branch: bool = True, remove_worktree_dir: bool = True
@@ -161,7 +163,7 @@ class Workers(Toolset):
 
         A branch that is not on the trunk is kept under refs/fleet/archive/: no work is lost.
         """
-        task = await self.fleet.get(await self.house.own(worker_id))
+        task = await self.fleet.get(worker_id)
         doing = put_away(self.house.desk, task, branch=remove_branch, worktree=remove_worktree_dir)
         return {"worker_id": task.id, "cleaned": [told._asdict() async for told in doing]}
 
@@ -171,20 +173,23 @@ class Workers(Toolset):
         return {**seen, "repo_path": (await self.fleet.repo(task.repo)).path}
 
     async def _eye(self) -> views.Eye:
-        return views.Eye(await self.fleet.now(), self.house.desk.places, self.fleet.lease)
+        now, steady = await self.fleet.now(), await self.fleet.steady()
+        return views.Eye(now, steady, self.house.desk.places, self.fleet.lease)
 
 
-def _ability(name: str) -> View:
+def _ability(name: str, config: Config) -> View:
     try:
         can = registry.coder(name).abilities
     except BadConfig as wrong:
         return {"name": name, "usable": False, "why": wrong.problem}
+    why = missing(name, config)
     return {
         "name": name,
-        "usable": True,
+        "usable": not why,
+        **({"why": why} if why else {}),
         "resumes": can.resume,
         "reports_cost": can.reports_cost,
         "takes_messages": can.talks,
-        "verified": can.verified,
-        "context_tokens": can.context_tokens or None,
+        "verified": can.verified and registry.is_built_in(name),
+        "reports_context": can.reports_context,
     }

@@ -9,6 +9,7 @@ from codefleet.doors.mcp import views
 from codefleet.doors.mcp.house import Toolset, View, page
 from codefleet.doors.mcp.limits import Limit
 from codefleet.runner.cleanup import clean_up
+from codefleet.runner.repos import base
 
 
 class Workflows(Toolset):
@@ -47,10 +48,9 @@ class Workflows(Toolset):
         }
         plan = workflow.parse(said)
         fitness.check(plan, usual=self.fleet.config.coders)
-        caller = await self.house.caller()
         repo = await self.house.repo(repo_path)
-        plan = plan.evolve(base=await self.house.base(repo, base_ref))
-        flow = await self.fleet.start(plan, repo.name, by=caller)
+        plan = plan.evolve(base=await base.start(self.fleet, repo, base_ref))
+        flow = await self.fleet.start(plan, repo.name)
         await self.house.staff()
         return await self._view(await self.fleet.workflow(flow.id))
 
@@ -76,7 +76,6 @@ class Workflows(Toolset):
 
     async def cancel_workflow(self, workflow_id: str) -> View:
         """Stop every stage that has not ended; what they made so far is archived, not lost."""
-        await self._refuse_strangers(workflow_id)
         return await self._view(await self.fleet.cancel_workflow(workflow_id))
 
     async def collect_workflow_result(
@@ -101,13 +100,8 @@ class Workflows(Toolset):
 
         Branches that are not on the trunk are kept under refs/fleet/archive/: no work is lost.
         """
-        await self._refuse_strangers(workflow_id)
         told = [each._asdict() async for each in clean_up(self.house.desk, workflow_id)]
         return {"workflow_id": workflow_id, "cleaned": told}
-
-    async def _refuse_strangers(self, workflow_id: str) -> None:
-        stands = await self.fleet.workflow(workflow_id)
-        await self.house.refuse_strangers(*stands.workflow.tasks)
 
     async def _view(self, stands: WorkflowStatus) -> View:
         return views.workflow(stands, await self.fleet.now())

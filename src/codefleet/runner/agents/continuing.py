@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 
 from codefleet.domain.model import Run
+from codefleet.domain.persistence import begun
 from codefleet.domain.words import Outcome, Reason
 from codefleet.ports import Coder
 from codefleet.runner.agents import checkpoint
 from codefleet.runner.places import Places
+
+NEEDS_A_FRESH_SESSION = (Reason.CONTEXT_FULL, Reason.SESSION_LOST)
 
 
 def session(earlier: Sequence[Run], coder: Coder, host: str) -> str | None:
@@ -15,7 +18,7 @@ def session(earlier: Sequence[Run], coder: Coder, host: str) -> str | None:
     Programs keep their sessions in files of the machine that they ran on.
     """
     last = _last(earlier)
-    if not last or last.coder != coder.name or last.reason is Reason.CONTEXT_FULL:
+    if not last or last.coder != coder.name or last.reason in NEEDS_A_FRESH_SESSION:
         return None
     if last.host != host:
         return None
@@ -27,9 +30,12 @@ def session(earlier: Sequence[Run], coder: Coder, host: str) -> str | None:
 
 
 async def left(earlier: Sequence[Run], coder: Coder, places: Places, host: str) -> str:
-    """What the last run left for one that cannot go on in its session."""
-    last = _last(earlier)
-    if not last or last.outcome is not Outcome.RELEASED or session(earlier, coder, host):
+    """What the last run left for one that cannot, or perhaps cannot, go on in its session."""
+    is_lost = (ended := _last(earlier)) is not None and ended.reason is Reason.SESSION_LOST
+    last = _last(begun(earlier))
+    if not last or (coder.abilities.remembers and session(earlier, coder, host)):
+        return ""
+    if last.outcome is not Outcome.RELEASED and not is_lost:
         return ""
     changes = last.evidence.changes if last.evidence else ()
     known = checkpoint.Known(last.note, last.said, changes=changes)  # of a run on another machine

@@ -23,6 +23,7 @@ from codefleet.domain.signals import (
     Touched,
     Used,
     Wants,
+    Window,
 )
 from codefleet.ports import Coder
 
@@ -37,9 +38,11 @@ End = Asks | Limited | Finished | Broke
 class Heard:
     """The state of a conversation, as far as its output tells.
 
-    `before` is what earlier runs of the same session have spent: some programs count on.
+    `resumed` is the session that the program was to go on with, and `before` what earlier runs of
+    it have spent: some programs count on.
     """
 
+    resumed: str | None = None
     before: Usage = field(default_factory=Usage)
     session: str | None = None
     model: str | None = None
@@ -48,6 +51,7 @@ class Heard:
     began: bool = False
     worked: bool = False
     filled: Filled | None = None
+    windows: dict[str, int] = field(default_factory=dict)
     end: End | None = None
     _added: Usage = field(default_factory=Usage)
     _in_all: Usage | None = None
@@ -101,10 +105,13 @@ class Heard:
                 self._use(signal)
             case Filled():
                 self.filled = signal
+            case Window(model, size):
+                self.windows[model] = size
             case Touched() | Wants():
                 pass
-            case Limited(text, None) if isinstance(self.end, Limited):
-                self.end = Limited(text, self.end.resets_at)  # the time was told before the words
+            case Limited(text, None, quota) if isinstance(self.end, Limited):
+                # the time was told before the words
+                self.end = Limited(text, self.end.resets_at, quota or self.end.quota)
             case Broke(reason="unknown") if isinstance(self.end, Broke | Limited):
                 pass  # the reason was told before
             case _:

@@ -12,6 +12,7 @@ from codefleet.runner.agents import continuing, own_tools, prompt
 from codefleet.runner.agents.briefing import asked_before, brief
 from codefleet.runner.agents.notebook import Notebook
 from codefleet.runner.agents.permission import unheeded
+from codefleet.runner.agents.programs import refuse_missing
 from codefleet.runner.agents.prompt import Story
 from codefleet.runner.custody import Kept
 from codefleet.runner.hold import Hold
@@ -26,16 +27,19 @@ async def silence_earlier(hold: Hold, places: Places, notebook: Notebook) -> Non
             if kept:
                 kept.kill()
                 await kept.ended()
-            custody.sweep(run.id)
+            await asyncio.to_thread(custody.sweep, run.id)
             await notebook.close_for(run)
 
 
 class Launch:
     """The start of one run."""
 
-    def __init__(self, hold: Hold, places: Places, notebook: Notebook, settings: Config) -> None:
+    def __init__(
+        self, hold: Hold, places: Places, notebook: Notebook, settings: Config, lock: int | None
+    ) -> None:
+        """The keeper inherits the `lock` on the run's worktree."""
         self.hold, self.fleet, self.places = hold, hold.fleet, places
-        self.notebook, self.settings = notebook, settings
+        self.notebook, self.settings, self.lock = notebook, settings, lock
 
     @property
     def run(self) -> Run:
@@ -64,7 +68,7 @@ class Launch:
             )
         )
         await self._tell(start, coder)
-        return await self._kept(start, folder, story.notes, token)
+        return await self._kept(coder, start, folder, story.notes, token)
 
     async def _continued(self, story: Story, coder: Coder, session: str | None) -> Story:
         """The story, with what earlier runs of the task left behind."""
@@ -82,18 +86,24 @@ class Launch:
         if warning := unheeded(self.settings.policy, coder):
             await self.hold.tell("run.warned", warning)
 
-    async def _kept(self, start: Start, folder: Path, notes: str, token: Path) -> Kept:
+    async def _kept(
+        self, coder: Coder, start: Start, folder: Path, notes: str, token: Path
+    ) -> Kept:
         own = {
             "FLEET_RUN": self.run.id,
             "FLEET_TASK": self.run.task,
             "FLEET_NOTES": notes,
             own_tools.VARIABLE: str(token),
         }
+        worktree = Path(str(self.run.worktree))
+        env = custody.environment(self.settings.environment, {**own, **start.env})
+        refuse_missing(coder, start, env, worktree)
         return await custody.start(
             folder,
             start,
-            cwd=Path(str(self.run.worktree)),
-            env=custody.environment(self.settings.environment, {**own, **start.env}),
+            cwd=worktree,
+            env=env,
             run_id=self.run.id,
             grace_s=self.settings.grace_s,
+            lock=self.lock,
         )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,20 @@ from codefleet.domain.errors import Stale
 from codefleet.domain.events import event
 from codefleet.domain.liveness import Life, Patience
 from codefleet.domain.model import Event, Task
-from codefleet.domain.signals import Filled, Signal, Wants
-from codefleet.ports import Abilities, Coder
+from codefleet.domain.signals import Broke, Signal, Wants
+from codefleet.ports import Coder
 from codefleet.runner.agents.conversation import Conversation
 from codefleet.runner.agents.hearing import LONGEST_TEXT, Heard, sound, told
 from codefleet.runner.agents.heartbeat import Heartbeat
 from codefleet.runner.agents.redaction import abridged, redacted
 from codefleet.runner.agents.tail import Beat, Tail
+from codefleet.runner.bounds import windows
 from codefleet.runner.bounds.allowance import Allowance
 from codefleet.runner.bounds.billing import Ledger
 from codefleet.runner.custody import Exit, Kept
 from codefleet.runner.hold import Hold
 from codefleet.runner.verdict import Cause
+from codefleet.wiring import system_uptime
 
 MOST_EVENTS = 200
 
@@ -68,6 +70,7 @@ class Listener:
                     raise Stale("the lease was lost")
                 if await self._read() or self.talk.mail:
                     await self.talk.act()
+                    await self._heed()
                 await self._feel()
             while await self._read(final=True):
                 pass
@@ -154,30 +157,52 @@ class Listener:
         """Stop an agent that overran its time, money or context, or shows no sign of life."""
         if not self._pulse.due():
             return
-        self.hold.remember(memory_mb=self._pulse.memory_mb(self.hold.run.memory_mb))
-        now = await self.hold.fleet.now()
+        self._measure()
         limit = self.task.timeout_s or self.settings.timeout_s
-        if await self._worked_longer_than(limit, now):
+        if await self._worked_longer_than(limit):
             await self._halt(Cause.TIMEOUT, f"it ran longer than {limit:.0f} s")
         elif self.heard.end is None and (over := await self.allowance.look()):
             await self._halt(over.cause, over.why)
-        elif full := too_full(self.heard.filled, self.coder.abilities, self.settings.context_share):
+        elif full := self._context_trouble():
             await self._halt(Cause.CONTEXT, full)
         else:
             await self._judge()
 
-    async def _worked_longer_than(self, limit: float, now: datetime) -> bool:
+    def _context_trouble(self) -> str | None:
+        filled, share = self.heard.filled, self.settings.context_share
+        return windows.too_full(filled, self._window(), share)
+
+    def _window(self) -> int:
+        """The size of the agent's context window in tokens; 0 if nobody knows."""
+        return windows.size(self.heard, self.hold.run.model, self.coder.name, self.settings)
+
+    async def _heed(self) -> None:
+        """Stop an agent that its provider refuses, and that would go on asking."""
+        match self.heard.end:
+            case Broke(why, retrying=True):
+                await self._halt(Cause.REFUSED, why)
+
+    def _measure(self) -> None:
+        """Know how much memory and context it takes and, by a clock nobody can set, how long."""
+        run = self.hold.run
+        self.hold.remember(
+            memory_mb=self._pulse.memory_mb(run.memory_mb),
+            context=windows.used(self.heard.filled, self._window()),
+            worked=liveness.worked_on(run.worked, *system_uptime()),
+        )
+
+    async def _worked_longer_than(self, limit: float) -> bool:
         """Has it taken so long, without the time in which it waited for humans?"""
-        took = (now - self.hold.run.started_at).total_seconds()
+        took = self.hold.run.worked.seconds if self.hold.run.worked else 0.0
         if took <= limit:
             return False
-        bound = self.settings.answer_s
-        return took - await self.hold.fleet.waited(self.hold.run, now, bound) > limit
+        waited = await self.hold.fleet.waited(self.hold.run, self.settings.answer_s)
+        return took - waited > limit
 
     async def _waits_for_a_human(self) -> bool:
         """Is a question open that it asked in its turn, and for whose answer it may still wait?"""
-        now, bound = await self.hold.fleet.now(), timedelta(seconds=self.settings.answer_s)
-        return any(now - q.asked_at < bound for q in await self.hold.fleet.posed(self.hold.run))
+        fleet, bound = self.hold.fleet, self.settings.answer_s
+        return any([await fleet.open_for(q) < bound for q in await fleet.posed(self.hold.run)])
 
     async def _judge(self) -> None:
         verdict = liveness.judge(self._pulse.read(self.heard.in_tool), self._patience)
@@ -195,12 +220,3 @@ class Listener:
             self._pulse.stopped = True
             await self.hold.tell("run.stopping", why, cause=cause)
             self.stop(cause, why)
-
-
-def too_full(filled: Filled | None, can: Abilities, share: float) -> str | None:
-    """What is to be said when an agent's context has got too full; of unknown sizes nothing."""
-    size = (filled.size or can.context_tokens) if filled else 0
-    if filled and size and filled.used >= share * size:
-        part = filled.used / size
-        return f"its context is {part:.0%} full: {filled.used:,} of {size:,} tokens"
-    return None

@@ -14,7 +14,8 @@ from itertools import count
 from pathlib import Path
 
 from codefleet.domain.errors import Workspace
-from codefleet.domain.model import RunId
+from codefleet.domain.model import Run, RunId
+from codefleet.runner.places import Places
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.slot import unlock_folders
 
@@ -76,6 +77,18 @@ def latest(homes: Sequence[Path]) -> dict[str, str]:
     found: dict[str, str] = {}
     for home in homes:
         found |= _read_all(home, CARRIED_ON)
+    return found
+
+
+async def newest(home: Path, runs: Sequence[Run]) -> dict[str, str]:
+    """The plan and the knowledge of a task as they stand now, also while an agent writes them."""
+    places = Places(home)
+    found = latest([places.run(run) for run in runs])
+    for run in runs:
+        if run.is_live and run.worktree and run.base and Path(run.worktree).is_dir():
+            with suppress(Workspace):  # its folder may go at any moment
+                folder = Path(run.worktree) / await folder_name(Path(run.worktree), run.base)
+                found |= latest([folder]) if belongs_to(folder, run.id) else {}
     return found
 
 

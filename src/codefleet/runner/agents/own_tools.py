@@ -1,5 +1,6 @@
 """What lets the agent of a run act through the fleet's tools as that run, and as no other."""
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from codefleet.domain.model import RunId
 from codefleet.fleet import Fleet
 
 FILE = "token"
+SETTINGS = "settings.json"
+NEEDED = ("FLEET_STORE", "FLEET_STORE_DIRECT", "FLEET_HOST")
 VARIABLE = "FLEET_TOKEN_FILE"
 
 
@@ -24,7 +27,28 @@ def grant(fleet: Fleet, run: RunId, folder: Path) -> Path:
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as out:
         out.write(fleet.token(run))
+    _note_settings(folder / SETTINGS)
     return file
+
+
+def _note_settings(file: Path) -> None:
+    """Keep what the tools need and the agent's environment does not have: where the store is.
+
+    Its address may hold a password, so it is neither an argument nor a variable of the agent's.
+    """
+    needed = {name: os.environ[name] for name in NEEDED if name in os.environ}
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        json.dump(needed, out)
+
+
+def recall_settings(token: Path) -> None:
+    """Take on what the runner knew of the store, in the process that serves a run's tools."""
+    try:
+        known = json.loads(token.with_name(SETTINGS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return  # a run from before there was such a file
+    os.environ.update({name: str(known[name]) for name in NEEDED if name in known})
 
 
 def call(home: Path, token: Path) -> tuple[str, ...]:

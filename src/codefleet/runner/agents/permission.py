@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import cast
 
 from codefleet.domain.errors import FleetError
@@ -35,10 +35,9 @@ async def permissions_of(fleet: Fleet, task: TaskId) -> Sequence[Question]:
 async def deny_unanswered(desk: Desk) -> None:
     """Whoever waits for leave that nobody gives in time is denied it, and goes on."""
     waiting = [q for q in await desk.fleet.open_questions() if q.tool]
-    now = await desk.fleet.now() if waiting else None
     for asked in waiting:
         with suppress(FleetError):  # answered at this moment, or in a repo that is not here
             repo = await desk.repo((await desk.fleet.get(asked.task)).repo)
             settings = desk.settings(repo)
-            if now and now - asked.asked_at >= timedelta(seconds=settings.permission_s):
+            if await desk.fleet.open_for(asked) >= settings.permission_s:
                 await desk.fleet.answer(asked.id, NOBODY_ANSWERED)

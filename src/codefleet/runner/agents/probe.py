@@ -149,10 +149,15 @@ def _missing(reply: Reply | BaseException | None, used: Sequence[str]) -> tuple[
     return tuple(dict.fromkeys(flag for flag in used if flag not in known))
 
 
-def _told(probe: Probe, login: Reply | BaseException | None, env: Mapping[str, str]) -> Answers:
+def files_of(probe: Probe, env: Mapping[str, str]) -> Mapping[str, str]:
+    """What stands in the files of a program that tell about its login."""
     variable, usual = probe.folder
     folder = Path(env.get(variable) or usual.replace("~", env.get("HOME", "~"), 1))
-    files = {name: text for name in probe.files if (text := _text(folder / name)) is not None}
+    return {name: text for name in probe.files if (text := _text(folder / name)) is not None}
+
+
+def _told(probe: Probe, login: Reply | BaseException | None, env: Mapping[str, str]) -> Answers:
+    files = files_of(probe, env)
     if isinstance(login, Reply):
         return Answers(login.exit_code, login.said, files, env)
     return Answers(files=files, env=env)

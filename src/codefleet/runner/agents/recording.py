@@ -1,5 +1,6 @@
 """A recorded output of an agent program, read as a run would have read it."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 from codefleet.domain.signals import Signal
@@ -17,12 +18,15 @@ class Recording(NamedTuple):
     verdict: verdict.Verdict
 
 
-def read(coder: Coder, output: bytes, exit: Exit, stderr: str = "") -> Recording:
-    """Read the output of a program that ended so."""
+def read(
+    coder: Coder, output: bytes, exit: Exit, stderr: str = "", *, printed_at: datetime
+) -> Recording:
+    """Read the output of a program that ended so, by its last line at `printed_at`."""
     heard = Heard()
     told = (signal for line in split_lines(output) for signal in coder.read(line))
     signals = [sound(signal, coder.name) for signal in told]
     for signal in signals:
         heard.take(signal)
     signals += hear_the_end(heard, coder, exit.code, stderr)
-    return Recording(signals, heard, verdict.of_the_run(heard, exit, None, coder.abilities))
+    ended = verdict.of_the_run(heard, exit, None, coder.abilities)
+    return Recording(signals, heard, verdict.timed(ended, printed_at))

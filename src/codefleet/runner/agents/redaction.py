@@ -12,6 +12,7 @@ from codefleet.domain.secrets import redact, redact_bytes
 CHUNK = 1 << 18
 LONGEST_WORDS = 1 << 17
 LONGEST_PEM = 16 << 10
+SHORT_MARGIN = 256
 PEM_BEGIN, PEM_END = b"-----BEGIN ", b"-----END "
 
 
@@ -53,7 +54,7 @@ def redact_file(path: Path, known: Collection[str]) -> None:
     """Redact a file that nobody writes to any more: whole or not at all, each byte in its place."""
     try:
         with path.open("rb") as file:
-            is_clean = all(redact_bytes(piece, known) == piece for piece in _pieces(file))
+            is_clean = all(is_clean for _, is_clean in _cleaned(file, known))
         if not is_clean:
             _replace(path, known)
     except FileNotFoundError:
@@ -68,11 +69,26 @@ def _replace(path: Path, known: Collection[str]) -> None:
     draft = path.with_name(f"{path.name}.draft")
     draft.touch(mode=0o600)
     with path.open("rb") as file, draft.open("wb") as out:
-        for piece in _pieces(file):
-            out.write(redact_bytes(piece, known))
+        for piece, _ in _cleaned(file, known):
+            out.write(piece)
         out.flush()
         os.fsync(out.fileno())
     draft.replace(path)
+
+
+def _cleaned(file: BinaryIO, known: Collection[str]) -> Iterator[tuple[bytes, bool]]:
+    """The file redacted, piece by piece, and whether each was clean before.
+
+    The end of each is looked at again with the next: a value may be broken at that line.
+    """
+    margin = 4 * max(map(len, known), default=0) + SHORT_MARGIN
+    held = b""
+    for piece in _pieces(file):
+        before = held + piece
+        clean = redact_bytes(before, known)
+        held = clean[-margin:]
+        yield clean[:-margin], clean == before
+    yield held, True
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

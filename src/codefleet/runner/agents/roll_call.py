@@ -10,7 +10,7 @@ from codefleet.config import Config
 from codefleet.domain.errors import BadConfig, FleetError
 from codefleet.domain.model import Task
 from codefleet.ports import Coder, Probe, Probed
-from codefleet.runner.agents import probe
+from codefleet.runner.agents import login, probe
 from codefleet.runner.agents.probe import Program
 from codefleet.runner.custody import environment
 from codefleet.runner.finding import Finding
@@ -34,6 +34,8 @@ class Called(NamedTuple):
     is_broken: bool = False
     setting: str = ""
     log_in: str = ""
+    withheld: Sequence[str] = ()
+    pass_on: str = ""
 
 
 def wanted(settings: Mapping[str, Config], tasks: Iterable[Task]) -> Wanted:
@@ -81,7 +83,15 @@ async def _call(name: str, config: Config) -> Called:
     used = [flag for argv in calls for flag in probe.flags(argv)] if asked.help else []
     env = environment(config.environment, _variables(coder, options))
     program = await probe.examine(probe.program(calls[0]), used, asked, env)
-    return Called(name, program, setting=f"coders.{name}.{setting}", log_in=asked.log_in)
+    names = login.withheld(coder, config, "\n".join(probe.files_of(asked, env).values()))
+    return Called(
+        name,
+        program,
+        setting=f"coders.{name}.{setting}",
+        log_in=asked.log_in,
+        withheld=names,
+        pass_on=login.pass_on(names, config),
+    )
 
 
 def _unusable(name: str, wrong: Exception, *, is_broken: bool) -> Called:
@@ -118,9 +128,16 @@ def _finding(called: Called, wanted: Wanted) -> Finding:
     must = called.name in wanted
     if called.program is None:
         return Finding(f"coder {called.name}: {called.wrong}", called.mend, must)
+    must = must and not _may_do_without(called, called.program)
     facts = {"coder": called.name, **called.program._asdict()}
     what, mend = _judged(called, called.program, wanted)
     return Finding(f"coder {called.name}: {what}", mend, must, facts)
+
+
+def _may_do_without(called: Called, program: Program) -> bool:
+    """Is all that is to be said of it a key that it perhaps does not need?"""
+    is_fit = program.path and not program.silent and not program.missing_flags
+    return bool(is_fit and called.withheld and program.logged_in is None)
 
 
 def _judged(called: Called, program: Program, wanted: Wanted) -> tuple[str, str]:
@@ -136,6 +153,9 @@ def _judged(called: Called, program: Program, wanted: Wanted) -> tuple[str, str]
     if program.missing_flags:
         told = f"{known} does not know {', '.join(program.missing_flags)}"
         return told, f"upgrade {program.path}, or name another: {name_it}"
+    if called.withheld and not program.logged_in:
+        what = f"{known} is not logged in: " if program.logged_in is False else f"{known}: "
+        return what + login.not_passed_on(called.withheld), f"pass it on: {called.pass_on}"
     if program.logged_in is False:
         return f"{known} is not logged in", called.log_in
     where = f" ({program.path})" if program.path != program.name else ""

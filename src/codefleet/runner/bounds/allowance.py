@@ -32,18 +32,21 @@ class Allowance:
             for limit in await self.hold.fleet.day_limits()
             if limit.repo in (None, self.task.repo)
         ]
+        await self.warn()
         judged = budget.judge([*await self._whole(), *for_the_day])
         if judged.standing is Standing.OVER:
             return Stop(Cause.DAY if judged.until_tomorrow else Cause.BUDGET, judged.text)
-        await self.warn()
         return None
 
     async def warn(self) -> None:
-        """Tell, once, of each limit of this run, task and workflow that is nearly spent."""
+        """Tell, once, of each limit of this run, task and workflow that is nearly spent or spent.
+
+        Usage may come in steps so big that a limit is never seen nearly spent.
+        """
         now = await self.hold.fleet.now()
         for limit in await self._whole():
             judged = budget.judge([limit])
-            if judged.standing is Standing.NEAR and limit.name not in self._warned:
+            if judged.standing is not Standing.OK and limit.name not in self._warned:
                 self._warned.add(limit.name)
                 news = warning(judged, now, self.hold.run)
                 if not await self._was_told(news):

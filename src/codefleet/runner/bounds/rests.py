@@ -1,17 +1,20 @@
 """What a runner makes of accounts that rest: what it may not claim, and when to look again."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from codefleet.coders.registry import coder as coder_named
 from codefleet.config import Config
 from codefleet.domain import accounts
-from codefleet.domain.errors import FleetError
-from codefleet.domain.model import Repo, Rest, Run
+from codefleet.domain.errors import FleetError, Stale
+from codefleet.domain.model import Repo, Rest, Run, TaskId
 from codefleet.domain.routing import coder_for
 from codefleet.domain.words import Reason
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
+from codefleet.runner.agents import login
 from codefleet.runner.desk import Desk
 
 MOST_AT_ONCE = 500
@@ -38,6 +41,11 @@ async def fail_over(desk: Desk, default: str, rests: Sequence[Rest]) -> None:
     repos = {repo.name: _settings(desk, repo) for repo in await desk.fleet.repos()}
     for task in await desk.fleet.list(TaskQuery(ready=True, limit=MOST_AT_ONCE)):
         settings = repos.get(task.repo)
+        before = task.rerouted_from
+        if settings and before and before.coder not in _coders(settings, default, rests):
+            with suppress(Stale):
+                await desk.fleet.go_back(task)
+            continue
         to = settings and accounts.fallback_of(task, settings.fallback)
         if not settings or not to:
             continue
@@ -52,13 +60,13 @@ async def next_end(fleet: Fleet) -> datetime | None:
     return min((rest.until for rest in await fleet.rests() if rest.until), default=None)
 
 
-async def hold_up(desk: Desk, default: str) -> bool:
-    """Does a task that is ready wait for an account that wakes by itself?"""
+async def hold_up(desk: Desk, default: str, among: Sequence[TaskId] | None = None) -> bool:
+    """Does a task that is ready, of all or `among` some, wait for an account that wakes itself?"""
     passing = [rest for rest in await desk.fleet.rests() if rest.until]
     pairs = await skipped(desk, default, passing)
     if not pairs:
         return False
-    ready = await desk.fleet.list(TaskQuery(ready=True))
+    ready = await desk.fleet.list(TaskQuery(ready=True, ids=among))
     return any((task.repo, task.coder or "") in pairs for task in ready)
 
 
@@ -73,16 +81,28 @@ class Refusal(NamedTuple):
 async def after(refused: Refusal, run: Run, settings: Config, fleet: Fleet) -> Rest:
     """The rest of a run's account: till its reset or, when it is logged out, till a human comes."""
     now = await fleet.now()
+    account = accounts.account_of(run.coder, settings.coders)
     until = refused.until
-    if until is None and refused.reason is Reason.QUOTA:
-        until = now + timedelta(seconds=settings.longest_rest_s)
+    guessed = until is None and refused.reason is Reason.QUOTA
+    if guessed:
+        bounds = (settings.quota_rest_s, settings.longest_quota_rest_s)
+        known = await fleet.last_rest(account)
+        until = now + accounts.guess(known, now, *(timedelta(seconds=each) for each in bounds))
     return Rest(
-        account=accounts.account_of(run.coder, settings.coders),
+        account=account,
         reason=refused.reason,
         note=refused.note[:200],
         since=now,
         until=until and accounts.wakes_at(until, now, run.id),
+        guessed=guessed,
+        remedy=_remedy(refused, run, settings),
     )
+
+
+def _remedy(refused: Refusal, run: Run, settings: Config) -> str:
+    if refused.reason is not Reason.AUTH:
+        return ""
+    return login.remedy(coder_named(run.coder), settings, refused.note)
 
 
 def _coders(settings: Config, default: str, rests: Sequence[Rest]) -> list[str]:

@@ -8,8 +8,10 @@ from codefleet.domain.errors import FleetError, NotFound
 from codefleet.domain.model import Change, Repo, Run
 from codefleet.fleet import Fleet
 from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.trusted_view import guard
 
 PLAIN = ("--no-ext-diff", "--no-textconv")
+LONGEST = 1_000_000
 
 
 class Work(NamedTuple):
@@ -22,6 +24,7 @@ class Work(NamedTuple):
 
 async def work_of(fleet: Fleet, ref: str) -> Work:
     """The work of a task: of its last run that has any, or what landed."""
+    guard(fleet.home)
     task = await fleet.get(ref)
     repo = await fleet.repo(task.repo)
     folder = Path(repo.path)
@@ -37,8 +40,16 @@ async def work_of(fleet: Fleet, ref: str) -> Work:
     )
 
 
+async def diff_text(fleet: Fleet, ref: str) -> str:
+    """What a task changed, as text; see `work_of`."""
+    work = await work_of(fleet, ref)
+    text = await Git(work.folder)("diff", "--no-color", *PLAIN, *work.revisions, "--")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n(there is more: fleet diff {ref})"
+
+
 async def diff_of(fleet: Fleet, run: Run) -> str:
     """What one run changed, as text."""
+    guard(fleet.home)
     task = await fleet.get(run.task)
     found = await _of_run(run, Path((await fleet.repo(task.repo)).path))
     if found is None:
@@ -58,9 +69,11 @@ async def _bring(fleet: Fleet, repo: Repo, branch: str) -> None:
 
 async def _of_run(run: Run, folder: Path) -> Work | None:
     if run.is_live and run.worktree and run.base and Path(run.worktree).is_dir():
-        from codefleet.runner.radar import snapshot  # here, because few calls look at live work
+        from codefleet.runner.repos.snapshot import (
+            snapshot,
+        )  # here, because few calls look at live work
 
         return Work(folder, (run.base, await snapshot(Path(run.worktree))), ())
     if run.evidence:
-        return Work(folder, (run.evidence.base, run.evidence.tip), run.evidence.changes)
+        return Work(folder, (run.evidence.base, str(run.made)), run.evidence.changes)
     return None

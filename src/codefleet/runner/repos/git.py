@@ -1,14 +1,16 @@
-"""Git as the fleet uses it: no prompt, no editor, no hook of the user's, no shell."""
+"""Git as the fleet uses it: no prompt, no editor, no hook, no shell, no setting of an agent's."""
 
 import asyncio
 import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
+from codefleet.runner.repos.trusted_view import seen_by_git
 
 QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -23,8 +25,21 @@ MACHINE = (
     *("-c", "core.fsmonitor=false", "-c", "log.showSignature=false"),  # these start programs
     *("-c", "core.safecrlf=false"),  # work is saved whatever its line ends
     *("-c", "submodule.recurse=false"),  # what is in a submodule is its own repository's affair
+    *("-c", "protocol.ext.allow=never"),  # an address that is a command
+    *("-c", "advice.graftFileDeprecated=false"),  # the file that it warns of is ours, and empty
+    *("--no-replace-objects",),  # a commit is what was reviewed, whatever `git replace` says
 )
-INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
+INHERITED = (
+    *("PATH", "HOME", "USER", "LOGNAME", "EMAIL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*"),
+    *("XDG_*", "SSH_*", "DBUS_SESSION_BUS_ADDRESS", "GIT_CONFIG_*", "GIT_AUTHOR_*"),
+    *("GIT_COMMITTER_*", "GIT_SSH*", "GIT_SSL_*", "GIT_HTTP_*", "GIT_PROTOCOL*", "GIT_PROXY_*"),
+    *("GIT_ALLOW_PROTOCOL", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_TRACE*", "GIT_TEST_*"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "NIX_SSL_CERT_FILE", "LD_LIBRARY_PATH"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+)
+"""What git needs to find its files, its user and other machines: programs that it starts, such as
+filters and credential helpers, get nothing else, and above all no key of a model's."""
 
 
 class Done(NamedTuple):
@@ -92,7 +107,9 @@ class Git:
             return await asyncio.create_subprocess_exec(
                 *("git", *MACHINE, *args),
                 cwd=self.folder,
-                env=_environment({**self._bounds(), **(env or {})}),
+                env=_environment(
+                    {**seen_by_git(self.folder, args[0]), **self._bounds(), **(env or {})}
+                ),
                 stdin=asyncio.subprocess.PIPE if talks else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -173,5 +190,9 @@ def _missing(folder: Path) -> Workspace:
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in INHERITED}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if any(fnmatchcase(name, pattern) for pattern in INHERITED)
+    }
     return {**kept, **QUIET, **more}

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from codefleet.config import FILE
 from codefleet.domain.errors import Unreachable, Workspace
 from codefleet.domain.model import Repo
 from codefleet.runner.repos.git import Done, Git
@@ -51,7 +50,6 @@ class Remote:
             done = await self._ask(*FETCH, *tracked, lock=lock)
             if done.code:
                 raise self._away("fetch", done)
-            await _show_settings(self.git, self.trunk)
 
     async def tip(self, branch: str) -> str | None:
         """Where a branch stood at the remote when it was last looked at."""
@@ -165,21 +163,7 @@ async def _copied(repo: Repo, draft: Path) -> Path:
             f"cannot copy {repo.name} from {repo.remote}: {_last(done.err)}",
             hint=f"try it by hand: git ls-remote {repo.remote}",
         )
-    await _show_settings(git, repo.trunk)
     return draft
-
-
-async def _show_settings(git: Git, trunk: str) -> None:
-    """A mirror has no files: put the trunk's own settings where a checkout would have them."""
-    if (git.folder / ".git").exists():
-        return
-    shown = await git.run("show", f"{_tracking(trunk)}:{FILE}")
-    file, text = git.folder / FILE, shown.out if shown.code == 0 else ""
-    known = file.read_text(encoding="utf-8", errors="surrogateescape") if file.exists() else ""
-    if text != known:
-        draft = file.with_suffix(".new")
-        draft.write_text(text, encoding="utf-8", errors="surrogateescape")
-        draft.replace(file)
 
 
 def _tracking(branch: str) -> str:

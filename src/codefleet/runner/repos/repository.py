@@ -10,13 +10,12 @@ from codefleet.fleet import Fleet
 from codefleet.fleet.repos import same_remote
 from codefleet.runner.desk import Desk
 from codefleet.runner.places import Places
+from codefleet.runner.repos import trunk_file
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.listing import LIST, parsed, worktrees
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.salvage import commit_at, git_dir, is_ancestor
 from codefleet.runner.worktree import refuse_without_room
-
-LONGEST_REF = 250
 
 
 async def known_repo(fleet: Fleet, folder: Path) -> Repo:
@@ -29,8 +28,13 @@ async def known_repo(fleet: Fleet, folder: Path) -> Repo:
     for repo in known.values():
         if not Path(repo.path).is_dir() and await _has_worktrees_of(fleet, repo, root):
             return await _relocate(fleet, repo, root)
-    settings = load(fleet.home, repo=root, repo_name=root.name, env=os.environ)
-    return await register(fleet, root, settings.trunk)
+    return await register(fleet, root, await _wanted_trunk(fleet, root))
+
+
+async def _wanted_trunk(fleet: Fleet, root: Path) -> str | None:
+    """The trunk that the settings name; here a repo's own file counts, as it is committed."""
+    own = await trunk_file.at_commit(root, "HEAD")
+    return load(fleet.home, repo=own, repo_name=root.name, env=os.environ).trunk
 
 
 async def moved(fleet: Fleet, name: str, folder: Path) -> Repo:
@@ -81,16 +85,6 @@ async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
     await refuse_without_room(git)
     remote = await _remote(git)
     return await fleet.register(str(root), await _trunk(git, trunk), remote)
-
-
-async def refuse_unknown(repo: Repo, base: str) -> None:
-    """Refuse a ref that names no commit here, before it costs a run."""
-    could_be = "\0" not in base and len(base) <= LONGEST_REF
-    if not could_be or await commit_at(Git(Path(repo.path)), base) is None:
-        raise Invalid(
-            f"there is no commit {base[:LONGEST_REF]!r} in {repo.path}",
-            hint="see `git branch --all`",
-        )
 
 
 async def share(desk: Desk, name: str) -> Repo:

@@ -2,14 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from codefleet.domain.errors import FleetError, Unreachable
 from codefleet.domain.model import Repo
-from codefleet.runner.repos.remote import make_mirror
+from codefleet.runner.repos.remote import LONGEST_S, make_mirror
 
 CLOSED_S = 5.0
+FORGOTTEN_S = 2 * LONGEST_S
+"""A remote that nobody has tried for so long may be back: nothing is said of it."""
 
 
 class Roads:
@@ -20,6 +22,7 @@ class Roads:
         self._making: dict[str, asyncio.Task[None]] = {}
         self._known: dict[str, str] = {}
         self._news: list[str] = []
+        self._away: dict[str, tuple[str, float]] = {}
 
     def is_closed(self, repo: str) -> bool:
         return self._closed.get(repo, 0.0) > time.monotonic()
@@ -29,10 +32,16 @@ class Roads:
         """Remember whether the remote answered."""
         try:
             yield
-        except Unreachable:
-            self._close(repo)
+        except Unreachable as trouble:
+            self._close(repo, trouble.problem)
             raise
         self._closed.pop(repo, None)
+        self._away.pop(repo, None)
+
+    def away(self) -> Mapping[str, str]:
+        """The repos whose remote did not answer when it was last tried, and why."""
+        oldest = time.monotonic() - FORGOTTEN_S
+        return {repo: why for repo, (why, tried) in self._away.items() if tried > oldest}
 
     def note(self, repo: str, trouble: str) -> None:
         """Something keeps this machine from a repo; the same is told once, until it is over."""
@@ -61,11 +70,13 @@ class Roads:
     async def _make(self, repo: Repo) -> None:
         try:
             await make_mirror(repo)
+            self._away.pop(repo.name, None)
         except FleetError as trouble:  # whatever it is, it is tried again after a while
-            self._close(repo.name)
+            self._close(repo.name, trouble.problem)
             self.note(repo.name, trouble.problem)
         finally:
             del self._making[repo.name]
 
-    def _close(self, repo: str) -> None:
+    def _close(self, repo: str, why: str) -> None:
         self._closed[repo] = time.monotonic() + CLOSED_S
+        self._away[repo] = (why, time.monotonic())

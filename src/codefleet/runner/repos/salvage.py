@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from codefleet.domain.errors import Workspace
-from codefleet.runner.repos.git import Git, failed
+from codefleet.runner.repos.git import Done, Git, failed
 from codefleet.runner.repos.hidden import show_edits, show_files
 from codefleet.runner.repos.listing import worktrees
 from codefleet.runner.repos.locks import common_dir, drop_forgotten, drop_stale
@@ -42,8 +42,10 @@ UNFINISHED = {
 """What an operation in progress leaves in the git folder, and how to end it in place."""
 
 
-async def salvage(worktree: Path, message: str) -> str | None:
+async def salvage(worktree: Path, message: str, branch: str = "") -> str | None:
     """Commit everything that is not committed, and end any operation in progress.
+
+    Repositories inside the worktree are archived under the name of the `branch`.
 
     Returns the commit, or None when there was nothing to save. After an unfinished rebase the
     worktree is back on its branch as it was before, and the half-done state is archived.
@@ -54,7 +56,7 @@ async def salvage(worktree: Path, message: str) -> str | None:
     await show_edits(git, folder)
     await show_files(worktree)
     status = await git(*STATUS)
-    await _save_nested(git, worktree, status)
+    await _save_nested(git, worktree, status, branch)
     commit = None
     if status or (folder / "MERGE_HEAD").exists():
         commit = await _commit_all(git, folder, message, strangers(worktree, status))
@@ -75,7 +77,7 @@ async def step_off(worktree: Path, branch: str) -> None:
     An agent may have checked it out to look at it. The worktree stays at the same commit.
     """
     git = Git(worktree)
-    on = (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip()
+    on = await head_ref(git)
     head = await commit_at(git, "HEAD")
     if on and head and on != f"refs/heads/{branch}":
         await git("update-ref", "--no-deref", "-m", "fleet: step off", "HEAD", head)
@@ -91,7 +93,7 @@ async def bring_home(worktree: Path, branch: str) -> bool:
     drop_stale(git_dir(worktree), worktree)
     git = Git(worktree)
     ref = f"refs/heads/{branch}"
-    if (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip() == ref:
+    if await head_ref(git) == ref:
         return True
     tip, head = await commit_at(git, ref), await commit_at(git, "HEAD")
     if tip is None or head is None or not await is_ancestor(git, tip, head):
@@ -163,7 +165,7 @@ async def set_branch(git: Git, ref: str, *words: str) -> None:
     Our own git has ended when we look, so that a lock on such a branch is one that was killed.
     """
     for _ in range(TRIES):
-        done = await git.run("update-ref", *words)
+        done = await git.run("update-ref", "--no-deref", *words)  # an agent may link it to another
         if not done.code:
             return
         if ref.startswith(OURS):
@@ -244,7 +246,7 @@ def _rebased_branch(folder: Path) -> str | None:
     return None
 
 
-async def _save_nested(git: Git, worktree: Path, status: str) -> None:
+async def _save_nested(git: Git, worktree: Path, status: str, branch: str) -> None:
     """Archive what repositories inside the worktree, submodules too, have and nobody else does."""
     for path in (entry[3:] for entry in status.split("\0")):
         inner = worktree / path
@@ -254,7 +256,7 @@ async def _save_nested(git: Git, worktree: Path, status: str) -> None:
         head = await commit_at(Git(inner), "HEAD")
         if head and await Git(inner)("rev-list", "--max-count=1", head, "--not", "--remotes"):
             await git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(inner), "HEAD")
-            on = (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip() or "detached"
+            on = branch or await head_ref(git) or "detached"
             await archive(worktree, f"{label(on)}-{_slug(path)}", head)
 
 
@@ -269,10 +271,23 @@ def _slug(path: str) -> str:
 
 async def commit_at(git: Git, ref: str) -> str | None:
     """The commit a ref names, or None when there is none."""
-    found = await git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+    found = await _answered(git, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
     return found.out.strip() if found.code == 0 else None
+
+
+async def head_ref(git: Git) -> str:
+    """The branch that HEAD is on, as a ref; empty when it is on none."""
+    return (await _answered(git, "symbolic-ref", "--quiet", "HEAD")).out.strip()
+
+
+async def _answered(git: Git, *words: str) -> Done:
+    """What git says; a git that was killed has said nothing."""
+    done = await git.run(*words)
+    if done.code < 0:
+        raise failed(git.folder, words, done)
+    return done
 
 
 async def is_ancestor(git: Git, commit: str, of: str) -> bool:
     """Does the second commit contain the first?"""
-    return (await git.run("merge-base", "--is-ancestor", commit, of)).code == 0
+    return (await _answered(git, "merge-base", "--is-ancestor", commit, of)).code == 0

@@ -2,20 +2,36 @@
 
 import asyncio
 import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.trunk_file import at_commit
 
 INCLUDE = ".worktreeinclude"
 
 
-async def sow(checkout: Path, worktree: Path) -> list[str]:
-    """Copy what `.worktreeinclude` names and git ignores; return the paths that were copied."""
-    if not (checkout / INCLUDE).is_file():
+class Seed(NamedTuple):
+    """Where files are copied from, and the ref of the trunk whose list says which."""
+
+    checkout: Path
+    trunk: str
+
+
+async def sow(seed: Seed, worktree: Path) -> list[str]:
+    """Copy what the trunk's `.worktreeinclude` names and git ignores; return what was copied."""
+    checkout = seed.checkout
+    found = await at_commit(checkout, seed.trunk, INCLUDE)
+    if found is None or not found.text or not (checkout / ".git").exists():
         return []
     git = Git(checkout)
-    named = await git("ls-files", "-z", "--others", "--ignored", f"--exclude-from={INCLUDE}")
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="fleet-") as patterns:
+        patterns.write(found.text)
+        patterns.flush()
+        words = ("ls-files", "-z", "--others", "--ignored", f"--exclude-from={patterns.name}")
+        named = await git(*words)
     ignored = (await git.run("check-ignore", "-z", "--stdin", stdin=named)).out if named else ""
     paths = [path for path in ignored.split("\0") if path]
     return await asyncio.to_thread(_copy, checkout, worktree, paths)

@@ -1,14 +1,15 @@
 """What git is told by files that all worktrees of a repository share, and what agents make of it.
 
 An agent works in a linked worktree, and what it sets there holds for the user's own checkout too.
-What breaks the checkout, hides work or signs commits with another name is put back. All else is
-told and stays, because nobody knows who it was: users set hooks and remotes while agents work. The
-settings are noted when the first of several agents begins, and compared when any of them ends.
+What starts programs, breaks the checkout, hides work or signs commits with another name is put
+back, and a copy is kept aside. All else is told and stays, because nobody knows who it was: users
+add remotes while agents work. The settings are noted when the first of several agents begins, and
+compared when any of them ends. The fleet's own git reads the note, not the repository's files.
 """
 
 import json
 import os
-import re
+import shutil
 import stat
 from collections.abc import (
     AsyncIterator,
@@ -22,37 +23,37 @@ from collections.abc import (
 )
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from codefleet.domain.errors import Workspace
+from codefleet.runner.repos.config_keys import (
+    HARMLESS,
+    NEW_REMOTE,
+    SPARSE,
+    is_put_back,
+    starts_programs,
+)
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.hidden import hides_everything
 from codefleet.runner.repos.locks import common_dir, held
 from codefleet.runner.repos.salvage import git_dir
+from codefleet.runner.repos.trusted_view import COPIED, Settings, view_of, write_view
 
 CONFIG = ("config", "config.worktree")
 EXCLUDE = "info/exclude"
 FILES = ("info/attributes", EXCLUDE, "info/grafts", "objects/info/alternates")
 HOOKS = "hooks"
 LARGEST = 1 << 20
-"""No file of this kind is longer; one that is, is not looked after."""
+"""No file of this kind is longer; one that is, is known by its size and age."""
 
-PUT_BACK = re.compile(r"core\.(bare|worktree|excludesfile)|(user|author|committer)\..*")
-"""What no user sets while agents work, and what would make trouble for one who did not."""
-HARMLESS = re.compile(
-    r"branch\..*\.(remote|merge|rebase|pushremote|description|[a-z]+-merge-base)"
-    r"|submodule\..*\.(url|active)"
-    r"|lfs\.repositoryformatversion|lfs\..*\.(access|locksverify)"
-    r"|extensions\.worktreeconfig"  # a sparse checkout of one worktree needs it
-    r"|(advice|color|gui)\..*"
-)
-"""What git and its companions write in passing, and what leads to no program and no other place."""
-NEW_REMOTE = re.compile(r"(remote\..*\.)(url|fetch|gh-resolved)")
-SPARSE = re.compile(r"core\.sparsecheckout(cone)?|index\.sparse")
+MOST_TOLD = 20
+LANE = "lane"
+"""Checks at landing run code of agents, too."""
 
-Settings = Mapping[str, Sequence[str]]
 Texts = Mapping[str, str]
 """Files by name: the mode and the text of each, or where it leads if it is a link."""
+Note = dict[str, Any]
+"""What is written down: the runs at work, the files as they were, the settings that are trusted."""
 
 
 class Changed(NamedTuple):
@@ -60,6 +61,18 @@ class Changed(NamedTuple):
 
     left: Sequence[str] = ()
     put_back: Sequence[str] = ()
+
+    def told(self) -> list[str]:
+        """What to tell of them, what was put back first."""
+        told = []
+        for names, what in ((self.put_back, ", and are put back"), (self.left, "")):
+            if names:
+                some = ", ".join(names[:MOST_TOLD])
+                more = f" and {len(names) - MOST_TOLD} more" if len(names) > MOST_TOLD else ""
+                told.append(
+                    f"git's settings were changed, by the agent or by a human{what}: {some}{more}"
+                )
+        return told
 
 
 class SharedSettings:
@@ -70,12 +83,14 @@ class SharedSettings:
         self.aside = note.with_suffix("")
 
     async def begin(self, run: str, live: Callable[[], Awaitable[Collection[str]]]) -> Changed:
-        """Note how they are before an agent begins; where others are at it, compare them first."""
+        """Note how they are before an agent begins; what an earlier one left is compared first."""
         async with self._alone():
-            known, alive = self._read(), await live()
-            others = [each for each in known.get("runs", ()) if each in alive and each != run]
-            changed = await self._compare(known) if others else Changed()
-            self._write([*others, run])
+            known, alive = self._read(), {*await live(), LANE}
+            there = known.get("runs", ())
+            others = [each for each in there if each in alive and each != run]
+            changed = await self._compare(known) if there else Changed()
+            trusted = await self._accepted(known, changed) if others else await self._all()
+            self._write([*others, run], trusted)
         return changed
 
     async def compare(self) -> Changed:
@@ -83,9 +98,28 @@ class SharedSettings:
         async with self._alone():
             known = self._read()
             changed = await self._compare(known)
-            if any(changed):
-                self._write([*known.get("runs", ())])  # each change is told once
+            if any(changed):  # each change is told once
+                self._write(known.get("runs", ()), await self._accepted(known, changed))
         return changed
+
+    async def finish(self, run: str) -> None:
+        """A run is over, and what it changed was told; what comes later is the user's doing."""
+        async with self._alone():
+            known = self._read()
+            if _texts(self._folder) == known.get("texts") and run in known.get("runs", ()):
+                still = [each for each in known["runs"] if each != run]
+                self._save({**known, "runs": still})
+
+    async def _all(self) -> Settings:
+        """Every setting of the repository as it is now, those of files that it includes, too."""
+        listed = await Git(self._repo)("config", "--local", "--includes", "--list", "-z")
+        return _listed(listed)
+
+    async def _accepted(self, known: Note, changed: Changed) -> Settings:
+        """The settings that were trusted, with those that changed and may stay."""
+        now = await self._settings(_texts(self._folder)) or {}
+        kept = {name: its for name, its in known["trusted"].items() if name not in changed.left}
+        return {**kept, **{name: now[name] for name in changed.left if name in now}}
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -102,14 +136,14 @@ class SharedSettings:
     def _folder(self) -> Path:
         return common_dir(git_dir(self._repo))
 
-    async def _compare(self, known: Mapping[str, Mapping[str, str]]) -> Changed:
+    async def _compare(self, known: Note) -> Changed:
         now, was = _texts(self._folder), known.get("texts")
         is_there = (self._folder / "HEAD").exists()  # its disk may be unplugged
         if was is None or now == was or not is_there:
             return Changed()
         files = ({*was} | {*now}) - {*CONFIG}
         left = sorted(name for name in files if was.get(name) != now.get(name))
-        put_back = [name for name in left if name == EXCLUDE and _hides(now) and not _hides(was)]
+        put_back = [name for name in left if _is_file_put_back(name, was, now)]
         for name in put_back:
             left.remove(name)
             self._restore(name, was, now)
@@ -128,14 +162,15 @@ class SharedSettings:
                 self._restore(name, was, now)
             return Changed(put_back=[name for name in CONFIG if was.get(name) != now.get(name)])
         changed = [*differences(before, after)]
-        put_back = [name for name in changed if PUT_BACK.fullmatch(name)]
+        put_back = [name for name in changed if is_put_back(name, after.get(name, ()))]
+        put_back.sort(key=lambda name: not starts_programs(name))
         await self._set(put_back, before)
         return Changed([name for name in changed if name not in put_back], put_back)
 
     async def _is_broken(self, now: Texts) -> bool:
         if CONFIG[0] not in now or _is_link(now[CONFIG[0]]):
             return True
-        return (await Git(self._repo).run("rev-parse", "--git-dir")).code != 0
+        return (await Git(self._repo).run("config", "--local", "--list")).code != 0
 
     async def _set(self, names: Iterable[str], to: Settings) -> None:
         git, files = Git(Path("/")), [str(self._folder / name) for name in CONFIG]
@@ -159,23 +194,37 @@ class SharedSettings:
     def _restore(self, name: str, was: Texts, now: Texts) -> None:
         """Let one file be as it was; what stands there now is kept aside."""
         file = self._folder / name
-        if name in now and now[name] != was.get(name):
+        if (name in now and now[name] != was.get(name)) or file.is_symlink():
             self.aside.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _write_private(self.aside / name.replace("/", "-"), _text(now[name]))
-        if name in now or file.is_symlink():
-            file.unlink()
+            kept = self.aside / name.replace("/", "-")
+            kept.unlink(missing_ok=True)
+            shutil.move(file, kept)
+            if not kept.is_symlink():
+                kept.chmod(0o600)
         if name in was:
             _write_file(file, was[name])
 
-    def _read(self) -> dict[str, dict[str, str]]:
+    def _read(self) -> Note:
         with suppress(FileNotFoundError, ValueError):
             found = json.loads(self._note.read_text(encoding="utf-8"))
-            return found if isinstance(found, dict) else {}
+            return found if isinstance(found, dict) and "trusted" in found else {}
         return {}
 
-    def _write(self, runs: Sequence[str]) -> None:
+    def _write(self, runs: Sequence[str], trusted: Settings) -> None:
+        """Note how all is now, for us and for the fleet's own git."""
+        texts = _texts(self._folder)
+        files = {
+            name: _text(texts[name]).encode(errors="surrogateescape")
+            for name in COPIED
+            if name in texts and not _is_odd(texts[name])
+        }
+        home = self._note.parent.parent
+        write_view(view_of(home, self._folder), self._folder, trusted, files)
+        self._save({"runs": runs, "texts": texts, "trusted": trusted})
+
+    def _save(self, note: Note) -> None:
         draft = self._note.with_suffix(".new")
-        _write_private(draft, json.dumps({"runs": runs, "texts": _texts(self._folder)}))
+        _write_private(draft, json.dumps(note))
         draft.replace(self._note)
 
 
@@ -200,10 +249,12 @@ async def settings(text: str) -> Settings | None:
     """What a file with this text sets, without the files that it includes."""
     words = ("config", "--no-includes", "--file", "-", "--list", "-z")
     listed = await Git(Path("/")).run(*words, stdin=text)
-    if listed.code:
-        return None
+    return None if listed.code else _listed(listed.out)
+
+
+def _listed(listing: str) -> Settings:
     found: dict[str, list[str]] = {}
-    for entry in filter(None, listed.out.split("\0")):
+    for entry in filter(None, listing.split("\0")):
         name, has_value, value = entry.partition("\n")
         found.setdefault(name, []).append(value if has_value else "true")
     return found
@@ -215,7 +266,8 @@ def differences(before: Settings, after: Settings) -> Iterator[str]:
         if before.get(name) == after.get(name) or HARMLESS.fullmatch(name):
             continue
         remote = NEW_REMOTE.fullmatch(name)
-        if not remote or any(known.startswith(remote[1]) for known in before):
+        is_known = remote and any(known.startswith(remote[1]) for known in before)
+        if not remote or is_known or starts_programs(name, after.get(name, ())):
             yield name
 
 
@@ -241,7 +293,18 @@ def _state(file: Path) -> str | None:
         if stat.S_ISREG(facts.st_mode) and facts.st_size <= LARGEST:
             text = file.read_bytes().decode(errors="surrogateescape")
             return f"{stat.S_IMODE(facts.st_mode):o}\n{text}"
+        if stat.S_ISREG(facts.st_mode):
+            return f"huge\n{facts.st_size} {facts.st_mtime_ns}"
     return None
+
+
+def _is_file_put_back(name: str, was: Texts, now: Texts) -> bool:
+    """Does this file start programs, or hide all work? One too long to note cannot be put back."""
+    if was.get(name, "").startswith("huge\n"):
+        return False
+    if name == EXCLUDE:
+        return _hides(now) and not _hides(was)
+    return name.startswith(HOOKS) or name == "info/attributes"
 
 
 def _hides(texts: Texts) -> bool:
@@ -254,6 +317,10 @@ def _text(state: str) -> str:
 
 def _is_link(state: str) -> bool:
     return state.startswith("link\n")
+
+
+def _is_odd(state: str) -> bool:
+    return state.startswith(("link\n", "huge\n"))
 
 
 def _write_file(file: Path, state: str) -> None:

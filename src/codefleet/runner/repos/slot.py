@@ -1,70 +1,15 @@
-"""One worktree of the pool on disk: who holds it, whether it is clean, and how it is wiped.
+"""One worktree of the pool on disk: whether anything was ever checked out, and how it is wiped."""
 
-Two small files in the worktree's own git folder carry this, so that they go when it goes:
-`fleet-clean` says that all work in it is saved, `fleet-held` who prepared it for which branch.
-"""
-
-import json
 import os
 import shutil
 import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from codefleet.runner.process import Process
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.locks import common_dir, drop_stale
 from codefleet.runner.repos.salvage import git_dir
-
-CLEAN = "fleet-clean"
-HELD = "fleet-held"
-
-
-class Holder(NamedTuple):
-    """The branch a slot was taken for, and the process that took it."""
-
-    branch: str
-    process: Process
-
-    @property
-    def is_live(self) -> bool:
-        return self.process.is_alive
-
-
-def hold(path: Path, branch: str) -> None:
-    """Write down that this process holds the slot, until `let_go` or the process ends."""
-    file = git_dir(path) / HELD
-    draft = file.with_suffix(".new")
-    draft.write_text(json.dumps([branch, *_me()]))
-    draft.replace(file)
-
-
-def held_by(path: Path) -> Holder | None:
-    """Who took the slot last and did not let go, alive or not."""
-    try:
-        branch, pid, started = json.loads((git_dir(path) / HELD).read_text())
-    except FileNotFoundError:
-        return None
-    return Holder(branch, Process(pid, started))
-
-
-def let_go(path: Path) -> None:
-    (git_dir(path) / HELD).unlink(missing_ok=True)
-
-
-def is_clean(path: Path) -> bool:
-    """Is everything in this slot saved? Without the mark, only git can tell."""
-    return (git_dir(path) / CLEAN).exists()
-
-
-def mark_clean(path: Path) -> None:
-    (git_dir(path) / CLEAN).touch()
-
-
-def unmark(path: Path) -> None:
-    (git_dir(path) / CLEAN).unlink(missing_ok=True)
 
 
 def never_filled(path: Path) -> bool:
@@ -112,12 +57,6 @@ def unlock_folders(path: Path) -> None:
             if not folder.is_symlink():
                 with suppress(OSError):
                     folder.chmod(folder.stat().st_mode | stat.S_IRWXU)
-
-
-def _me() -> Process:
-    me = Process.find(os.getpid())
-    assert me is not None
-    return me
 
 
 def _names(path: Path) -> list[str]:

@@ -53,9 +53,7 @@ class Travel:
 
     async def put_away(self, branch: str) -> None:
         """Archive what this machine has of a branch, files too, and the remote does not have."""
-        for slot in await self.pool.slots():
-            if slot.branch == branch:
-                await self.pool.release(slot.path)
+        await self.pool.free(branch)
         ours = await commit_at(self.git, f"refs/heads/{branch}")
         theirs = await self.remote.tip(branch), await self.remote.tip(self.remote.trunk)
         for each in filter(None, theirs):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
-from codefleet.runner.process import sweep, tag_of
+from codefleet.runner.leftovers import sweep, tag_of
 from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.ground import Ground, OwnBranch, SharedTrunk
 from codefleet.runner.repos.remote import Remote

@@ -10,6 +10,7 @@ from codefleet.runner.repos.salvage import (
     archive,
     commit_at,
     git_dir,
+    head_ref,
     is_ancestor,
     salvage,
     set_branch,
@@ -42,7 +43,7 @@ async def undo(worktree: Path, branch: str, tip: str, name: str) -> Undone:
     drop_stale(git_dir(worktree), worktree)
     entries = await _entries(git)
     head, at = await commit_at(git, "HEAD"), await commit_at(git, ref)
-    on = (await git.run("symbolic-ref", "--quiet", "HEAD")).out.strip()
+    on = await head_ref(git)
     if not entries and (head, at, on) == (tip, tip, ref):
         return Undone()
     await _detach(git, head or tip)
@@ -75,7 +76,7 @@ async def _put_back(git: Git, ref: str, tip: str) -> None:
         unlock_folders(git.folder)
         await git(*CLEAN)
     await set_branch(git, ref, "-m", WHY, ref, tip)
-    await git("symbolic-ref", "-m", WHY, "HEAD", ref)
+    await git("symbolic-ref", "-m", "fleet: bring home", "HEAD", ref)
 
 
 def _names(seen: Collection[str], listings: Collection[str]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ _FILTERS = {
     "coders": "for_coders",
     "repos": "for_repos",
     "labels": "for_labels",
+    "tasks": "for_tasks",
     "resting": "unless_resting",
 }
 
@@ -71,7 +72,7 @@ async def _claimed(tx: Transaction, asked: Asked) -> tuple[Sequence[Claim], Sequ
     choice = _Choice(tx, room, asked.seats, asked.want)
     given = await choice.made(asked.now)
     claims = [
-        lifecycle.claim(task, seat, choice.now, asked.lease, choice.lost.get(task.id))
+        lifecycle.claim(task, seat, choice.now, choice.now + asked.lease, choice.lost.get(task.id))
         for task, seat in given
     ]
     return claims, await _stored(tx, claims) if claims else ()
@@ -136,13 +137,12 @@ class _Choice:
             "repos": list(want.repos),
             "labels": list(want.labels),
             "resting": [" ".join(pair) for pair in want.resting],
-            "task": want.task,
+            "tasks": list(want.tasks),
             "coder": room.coder,
         }
         self._filters = [name for value, name in _FILTERS.items() if self._values[value]]
-        self._filters += ["for_task"] if want.task else []
         self._filters += ["unless_full"] if want.caps else []
-        self._ready = _Head("ready_one" if want.task else "ready", "hold_task")
+        self._ready = _Head("ready_among" if want.tasks else "ready", "hold_task")
 
     async def made(self, now: datetime | None) -> list[tuple[Task, Seat]]:
         """Assigned tasks take their seats while choosing; the rest share what is left."""

@@ -4,15 +4,16 @@
 -- name: add_task
 -- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.
 INSERT INTO tasks (
-    id, unmet, state, priority, paused, approved, not_before, repo, coder, assignee, scoped,
-    fence, version, labels, needs, body
+    id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
+    assignee, scoped, fence, version, labels, needs, body, parent
 )
-SELECT id, unmet, state, priority, paused, approved, not_before, repo, coder, assignee, scoped,
-    fence, version, labels, needs, body
+SELECT id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
+    assignee, scoped, fence, version, labels, needs, body, parent
 FROM json_to_recordset(%(rows)s) AS row (
     number int, id text, unmet int, state text, priority int, paused bool, approved bool,
-    not_before timestamptz, repo text, coder text, assignee text, scoped bool, fence bigint,
-    version bigint, labels text[], needs text[], body text
+    not_before timestamptz, resting_since timestamptz, repo text, coder text, assignee text,
+    scoped bool, fence bigint, version bigint, labels text[], needs text[], body text,
+    parent text
 ) ORDER BY number;
 
 -- name: put_text
@@ -27,12 +28,12 @@ ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words;
 -- The caller holds the rows' locks and has compared versions and fences; or else assumes them. The
 -- ids stand beside the rows for the sake of the plan: nobody can guess the length of a JSON list.
 UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
-    approved = row.approved, not_before = row.not_before, repo = row.repo, coder = row.coder,
-    assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
+    approved = row.approved, not_before = row.not_before, resting_since = row.resting_since,
+    repo = row.repo, coder = row.coder, assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
     labels = row.labels, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (
     id text, state text, priority int, paused bool, approved bool, not_before timestamptz,
-    repo text, coder text, assignee text, scoped bool, fence bigint, version bigint,
+    resting_since timestamptz, repo text, coder text, assignee text, scoped bool, fence bigint, version bigint,
     labels text[], needs text[], body text, held bigint, mark bigint
 )
 WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id AND tasks.version = row.version - 1
@@ -110,9 +111,9 @@ RETURNING runs.id;
 
 -- name: add_question
 -- A question that is asked twice is asked once.
-INSERT INTO questions (id, answered_at, version, body)
-SELECT id, answered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
-    number int, id text, answered_at timestamptz, version bigint, body text
+INSERT INTO questions (id, task, answered_at, version, body)
+SELECT id, task, answered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
+    number int, id text, task text, answered_at timestamptz, version bigint, body text
 ) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_question
@@ -283,16 +284,18 @@ SELECT task.body, run.body, task.priority, task.place
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
-    AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s))
+    AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s)
+        OR task.resting_since > moment(%(now)s))
     AND (run.id IS NULL OR run.lease_until <= moment(%(now)s))
 
--- name: ready_one
--- The same for a claim of one task by its id.
+-- name: ready_among
+-- The same for a claim limited to certain tasks: their ids lead to them, however long the queue is.
 SELECT task.body, run.body, task.priority, task.place
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
-WHERE task.id = %(task)s AND task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
-    AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s))
+WHERE task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
+    AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s)
+        OR task.resting_since > moment(%(now)s))
     AND (run.id IS NULL OR run.lease_until <= moment(%(now)s))
 
 -- name: unless_paused
@@ -326,9 +329,9 @@ AND task.repo || ' ' || coalesce(task.coder, '') <> ALL (%(resting)s)
 AND NOT ARRAY[task.repo] <@ %(full_repos)s::text[]
 AND NOT ARRAY[coalesce(nullif(task.coder, ''), %(coder)s)] <@ %(full_coders)s::text[]
 
--- name: for_task
--- A claim of one task by its id.
-AND task.id = %(task)s
+-- name: for_tasks
+-- A runner may serve only certain tasks.
+AND task.id = ANY (%(tasks)s)
 
 -- name: busy
 -- What holds files: what runs now, and what is about to land. Who starts in between would start from
@@ -346,12 +349,13 @@ WHERE run.outcome IS NULL AND run.lease_until > moment(%(now)s);
 
 -- name: next_start
 -- The moments at which time alone changes what may be claimed: a rest or a lease ends.
-SELECT min(moment) FROM (
-    SELECT min(not_before) AS moment FROM tasks
+SELECT (
+    SELECT min(not_before) FROM tasks
     WHERE state = 'pending' AND unmet = 0 AND NOT paused AND not_before > moment(%(now)s)
-    UNION ALL
+        AND coalesce(resting_since <= moment(%(now)s), TRUE)
+), (
     SELECT min(lease_until) FROM runs WHERE outcome IS NULL AND lease_until > moment(%(now)s)
-) AS moments;
+);
 
 -- name: tasks
 -- The head of every reading of tasks; filters, an order and the same order again follow. Chosen
@@ -413,6 +417,10 @@ ORDER BY task.place DESC
 -- For tasks named by their ids.
 AND task.id = ANY (%(ids)s)
 
+-- name: with_parents
+-- For the tasks that agents of these tasks created.
+AND task.parent = ANY (%(parents)s)
+
 -- name: in_state
 -- For tasks in one state, which an index has in their order.
 AND task.state = %(state)s
@@ -432,7 +440,8 @@ AND %(label)s = ANY (task.labels)
 -- name: that_are_ready
 -- For tasks that only a free seat, or the scope of another, keeps from starting.
 AND task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
-AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s))
+AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s)
+    OR task.resting_since > moment(%(now)s))
 
 -- name: most_urgent_first
 -- Urgency is priority, then age. No limit is written as NULL.
@@ -521,6 +530,10 @@ SELECT body FROM questions WHERE TRUE
 -- name: questions_with_ids
 -- For questions named by their ids.
 AND id = ANY (%(ids)s)
+
+-- name: questions_of_tasks
+-- For all that agents of some tasks have asked.
+AND task = ANY (%(tasks)s)
 
 -- name: questions_that_are_open
 -- What the inbox shows.

@@ -1,6 +1,5 @@
 """Nouns to rows and back: the body, which is the noun's JSON, and the columns it is found by."""
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -9,12 +8,10 @@ import msgspec
 
 from codefleet.domain import search
 from codefleet.domain.model import Event, Run, Task
-from codefleet.domain.noun import Noun
+from codefleet.domain.noun import Noun, without_nul, without_nul_in_json
 from codefleet.store.nouns import event_body
 
 Row = dict[str, Any]
-
-_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def of_task(task: Task) -> Row:
@@ -26,6 +23,7 @@ def of_task(task: Task) -> Row:
         "paused": task.paused,
         "approved": task.approved,
         "not_before": task.not_before,
+        "resting_since": task.resting_since,
         "repo": task.repo,
         "coder": task.coder,
         "assignee": task.assignee,
@@ -35,6 +33,7 @@ def of_task(task: Task) -> Row:
         "labels": task.labels,
         "needs": task.needs,
         "body": body(task),
+        "parent": task.parent,
     }
 
 
@@ -61,19 +60,19 @@ def of_event(event: Event) -> Row:
         "at": event.at,
         "task": event.task,
         "kind": event.kind,
-        "body": _storable(event_body(event)),
+        "body": event_body(event),
     }
 
 
 def body(noun: Noun) -> str:
     """A noun as its row keeps it."""
-    return _storable(noun.json())
+    return noun.json()
 
 
 def listed(rows: Iterable[Row]) -> str:
     """Rows as one parameter, numbered from 1 in their order."""
     numbered = [{"number": n, **row} for n, row in enumerate(rows, start=1)]
-    return _storable(msgspec.json.encode(numbered).decode())
+    return without_nul_in_json(msgspec.json.encode(numbered).decode())
 
 
 def single(row: Row, columns: Iterable[str]) -> Row:
@@ -99,9 +98,4 @@ def plain(value: Any) -> Any:
     """A value as a statement takes it: with what stands in for NUL, also in a list."""
     if isinstance(value, list):
         return [plain(each) for each in value]
-    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
-
-
-def _storable(text: str) -> str:
-    """PostgreSQL's JSON knows no NUL; the sign for what cannot be shown stands in for it."""
-    return _NUL.sub(r"\1\\ufffd", text) if "\\u0000" in text else text
+    return without_nul(value) if isinstance(value, str) else value

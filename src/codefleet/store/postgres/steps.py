@@ -25,21 +25,21 @@ def nothing(first: int) -> Sequence[Any]:
 
 
 class _Kind(NamedTuple):
-    """How the small nouns are written: field, word, the field that is the key, a column if any."""
+    """How the small nouns are written: field, word, the field that is the key, columns if any."""
 
     field: str
     word: str
     key: str
-    column: str | None = None
+    columns: tuple[str, ...] = ()
 
 
 _OTHERS = (
-    _Kind("questions", "question", "id", "answered_at"),
-    _Kind("conflicts", "conflict", "id", "found_at"),
+    _Kind("questions", "question", "id", ("task", "answered_at")),
+    _Kind("conflicts", "conflict", "id", ("found_at",)),
     _Kind("repos", "repo", "name"),
     _Kind("runners", "runner", "id"),
     _Kind("lanes", "lane", "repo"),
-    _Kind("messages", "message", "id", "delivered_at"),
+    _Kind("messages", "message", "id", ("delivered_at",)),
     _Kind("rests", "rest", "account"),
     _Kind("workflows", "workflow", "id"),
 )
@@ -156,4 +156,4 @@ async def _refuse_late(sent: Sequence[tuple[_Rows, Reply]]) -> None:
 
 def _row(kind: _Kind, noun: Any) -> rows.Row:
     row = {"id": getattr(noun, kind.key), "version": noun.version, "body": rows.body(noun)}
-    return {**row, kind.column: getattr(noun, kind.column)} if kind.column else row
+    return row | {column: getattr(noun, column) for column in kind.columns}

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 from codefleet.domain import lifecycle, scheduling
 from codefleet.domain.caps import NO_CAPS, AtWork, Room
@@ -20,32 +21,44 @@ FILTERS = {
     "coders": "for_coders",
     "repos": "for_repos",
     "labels": "for_labels",
+    "tasks": "for_tasks",
     "resting": "unless_resting",
 }
 NO_LIMIT = -1
 
 
-def claim(
-    database: Database, seats: Sequence[Seat], want: Want, *, now: datetime, lease: timedelta
-) -> Sequence[Claim]:
+class Times(NamedTuple):
+    """What time it is, by the clock and for leases, and how long a lease is."""
+
+    now: datetime
+    steady: datetime
+    lease: timedelta
+
+    @property
+    def values(self) -> Values:
+        return {"now": instant(self.now), "steady": instant(self.steady)}
+
+
+def claim(database: Database, seats: Sequence[Seat], want: Want, times: Times) -> Sequence[Claim]:
     """Give the most urgent tasks that may start to these seats."""
     if not seats:
         return ()
-    room = _room(database, seats, want, now)
+    room = _room(database, seats, want, times)
     if not room.seats:
         return ()
-    choice = _Choice(database, room, seats, want, now)
+    choice = _Choice(database, room, seats, want, times)
+    until = times.steady + times.lease
     return [
-        _stored(database, lifecycle.claim(task, seat, now, lease, choice.lost.get(task.id)))
+        _stored(database, lifecycle.claim(task, seat, times.now, until, choice.lost.get(task.id)))
         for task, seat in choice.made()
     ]
 
 
-def _room(database: Database, seats: Sequence[Seat], want: Want, now: datetime) -> Room:
+def _room(database: Database, seats: Sequence[Seat], want: Want, times: Times) -> Room:
     """What the caps leave to the seats."""
     if want.caps is None:
         return Room(NO_CAPS, (), seats)
-    at_work = database.run("at_work", {"now": instant(now)})
+    at_work = database.run("at_work", times.values)
     return Room(want.caps, [AtWork(*row) for row in at_work], seats)
 
 
@@ -57,33 +70,33 @@ def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[tuple[str, ...
         "coders": want.coders,
         "repos": want.repos,
         "labels": want.labels,
+        "tasks": want.tasks,
         "resting": tuple(" ".join(pair) for pair in want.resting),
     }
     asked = {name: rows.listed(values) for name, values in lists.items() if values}
     filters = ["unless_paused", *(FILTERS[name] for name in asked)]
     heads = ["expired", "ready"]
-    if want.task:
-        filters.append("for_task")
-        heads = ["expired", "ready_one"]
+    if want.tasks:
+        heads = ["expired", "ready_among"]
     if want.caps:
         filters.append("unless_full")
     statements = [(head, *filters, "most_urgent_first") for head in heads]
-    return statements, {**asked, "task": want.task}
+    return statements, asked
 
 
 class _Choice:
     """Tasks for seats: candidates are read one by one, only as far as seats are left."""
 
     def __init__(
-        self, database: Database, room: Room, seats: Sequence[Seat], want: Want, now: datetime
+        self, database: Database, room: Room, seats: Sequence[Seat], want: Want, times: Times
     ) -> None:
         self.lost: dict[TaskId, Run] = {}
         self._database = database
         self._room = room
         self._free = {seat.agent: seat for seat in seats}
-        self._now = now
+        self._now = times.now
         self._statements, values = _asked(tuple(self._free), want)
-        self._values = {**values, "now": instant(now)}
+        self._values = {**values, **times.values}
         if want.caps:
             self._values |= self._places()
 

@@ -44,8 +44,12 @@ class _Asked:
 class Commits:
     """The one road by which anything is written; `announce` is called after each commit."""
 
-    def __init__(self, database: Database, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, database: Database, announce: Callable[[], None], confirm: Callable[[], None]
+    ) -> None:
+        """`confirm` is asked before and after each commit whether the file is still the store."""
         self._database = database
+        self._confirm = confirm
         self._connection = database.connection
         self._announce = announce
         self._asked: list[_Asked] = []
@@ -91,7 +95,11 @@ class Commits:
         if not asked:
             return
         try:
+            self._confirm()
             self._connection.execute("BEGIN IMMEDIATE")
+        except StoreTrouble as gone:
+            self._refuse_all(gone)
+            return
         except sqlite3.Error as error:
             if is_busy(error) and loop.time() < self._give_up_at:
                 self._will_retry = True
@@ -117,6 +125,7 @@ class Commits:
                 else:
                     one.result = one.step()
             self._connection.execute("COMMIT")
+            self._confirm()
         except Exception as error:
             self._roll_back()
             if len(asked) > 1 and not apart:

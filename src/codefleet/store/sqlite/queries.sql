@@ -4,11 +4,11 @@
 -- name: add_task
 -- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.
 INSERT INTO tasks (
-    id, unmet, state, priority, paused, approved, not_before, repo, coder, assignee, scoped,
-    fence, version, needs, body
+    id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
+    assignee, scoped, fence, version, needs, body, parent
 ) VALUES (
-    :id, :unmet, :state, :priority, :paused, :approved, :not_before, :repo, :coder, :assignee,
-    :scoped, :fence, :version, :needs, :body
+    :id, :unmet, :state, :priority, :paused, :approved, :not_before, :resting_since, :repo, :coder,
+    :assignee, :scoped, :fence, :version, :needs, :body, :parent
 );
 
 -- name: put_text
@@ -26,8 +26,8 @@ WHERE mark <> excluded.mark;
 -- when needs or words differ: edges or texts must change with them. A completed task stays so:
 -- others count on it.
 UPDATE tasks SET state = :state, priority = :priority, paused = :paused, approved = :approved,
-    not_before = :not_before, repo = :repo, coder = :coder, assignee = :assignee, scoped = :scoped,
-    fence = :fence, version = :version, body = :body
+    not_before = :not_before, resting_since = :resting_since, repo = :repo, coder = :coder,
+    assignee = :assignee, scoped = :scoped, fence = :fence, version = :version, body = :body
 WHERE id = :id AND version = :version - 1 AND needs = :needs AND fence = coalesce(:held, fence)
     AND (state <> 'completed' OR :state = 'completed')
     AND (:mark IS NULL OR (SELECT mark FROM texts WHERE texts.place = tasks.place) = :mark);
@@ -180,13 +180,13 @@ WHERE seq = :seq AND task = :task AND kind = :kind AND kind <> 'run.used'
 
 -- name: some_expired
 -- A cheap look before the dear one: mostly nobody's lease has run out.
-SELECT 1 FROM runs INDEXED BY runs_live WHERE outcome IS NULL AND lease_until <= :now LIMIT 1;
+SELECT 1 FROM runs INDEXED BY runs_live WHERE outcome IS NULL AND lease_until <= :steady LIMIT 1;
 
 -- name: expired
 -- Tasks whose holder went away: their leases ran out. They come before all others.
 SELECT task.body, run.body
 FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
-WHERE run.outcome IS NULL AND run.lease_until <= :now AND task.state = 'running' AND NOT task.paused
+WHERE run.outcome IS NULL AND run.lease_until <= :steady AND task.state = 'running' AND NOT task.paused
 
 -- name: ready
 -- A task that was cancelled and retried waits until the run that held it has ended or ran out.
@@ -195,17 +195,18 @@ SELECT task.body, run.body
 FROM tasks AS task INDEXED BY tasks_ready
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
-    AND (task.not_before IS NULL OR task.not_before <= :now)
-    AND (run.id IS NULL OR run.lease_until <= :now)
+    AND (task.not_before IS NULL OR task.not_before <= :now OR task.resting_since > :now)
+    AND (run.id IS NULL OR run.lease_until <= :steady)
 
--- name: ready_one
--- The same for a claim of one task by its id.
+-- name: ready_among
+-- The same for a claim limited to certain tasks: their ids lead to them, however long the queue is.
+-- The plus keeps the planner off the indexes of all that is pending.
 SELECT task.body, run.body
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
-WHERE task.id = :task AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
-    AND (task.not_before IS NULL OR task.not_before <= :now)
-    AND (run.id IS NULL OR run.lease_until <= :now)
+WHERE +task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
+    AND (task.not_before IS NULL OR task.not_before <= :now OR task.resting_since > :now)
+    AND (run.id IS NULL OR run.lease_until <= :steady)
 
 -- name: unless_paused
 -- While the whole fleet is paused nothing starts.
@@ -239,9 +240,9 @@ AND task.repo || ' ' || coalesce(task.coder, '') NOT IN (SELECT value FROM json_
 AND task.repo NOT IN (SELECT value FROM json_each(:full_repos))
 AND coalesce(nullif(task.coder, ''), :coder) NOT IN (SELECT value FROM json_each(:full_coders))
 
--- name: for_task
--- A claim of one task by its id.
-AND task.id = :task
+-- name: for_tasks
+-- A runner may serve only certain tasks.
+AND task.id IN (SELECT value FROM json_each(:tasks))
 
 -- name: busy
 -- What holds files: what runs now, and what is about to land. Who starts in between would start from
@@ -249,22 +250,23 @@ AND task.id = :task
 SELECT task.body FROM tasks AS task INDEXED BY tasks_by_state
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state IN ('running', 'review') AND task.scoped
-    AND (run.lease_until > :now OR (task.state = 'review' AND task.approved));
+    AND (run.lease_until > :steady OR (task.state = 'review' AND task.approved));
 
 -- name: at_work
 -- What counts towards caps. A run whose lease ran out waits to be claimed itself.
 SELECT task.repo, json_extract(run.body, '$.host'), json_extract(run.body, '$.coder')
 FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
-WHERE run.outcome IS NULL AND run.lease_until > :now;
+WHERE run.outcome IS NULL AND run.lease_until > :steady;
 
 -- name: next_start
 -- The moments at which time alone changes what may be claimed: a rest or a lease ends.
-SELECT min(moment) FROM (
-    SELECT min(not_before) AS moment FROM tasks INDEXED BY tasks_resting
+SELECT (
+    SELECT min(not_before) FROM tasks INDEXED BY tasks_resting
     WHERE state = 'pending' AND unmet = 0 AND paused = 0 AND not_before > :now
-    UNION ALL
+        AND coalesce(resting_since <= :now, TRUE)
+), (
     SELECT min(lease_until) FROM runs INDEXED BY runs_live
-    WHERE outcome IS NULL AND lease_until > :now
+    WHERE outcome IS NULL AND lease_until > :steady
 );
 
 -- name: tasks
@@ -338,6 +340,10 @@ ORDER BY task.place DESC
 -- For tasks named by their ids.
 AND task.id IN (SELECT value FROM json_each(:ids))
 
+-- name: with_parents
+-- For the tasks that agents of these tasks created.
+AND task.parent IN (SELECT value FROM json_each(:parents))
+
 -- name: in_state
 -- For tasks in one state, which an index has in their order.
 AND task.state = :state
@@ -357,7 +363,7 @@ AND :label IN (SELECT value FROM json_each(task.body, '$.labels'))
 -- name: that_are_ready
 -- For tasks that only a free seat, or the scope of another, keeps from starting.
 AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
-AND (task.not_before IS NULL OR task.not_before <= :now)
+AND (task.not_before IS NULL OR task.not_before <= :now OR task.resting_since > :now)
 
 -- name: most_urgent_first
 -- Urgency is priority, then age. No limit is written as -1.
@@ -447,6 +453,10 @@ SELECT body FROM questions WHERE TRUE
 -- name: questions_with_ids
 -- For questions named by their ids.
 AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: questions_of_tasks
+-- For all that agents of some tasks have asked.
+AND task IN (SELECT value FROM json_each(:tasks))
 
 -- name: questions_that_are_open
 -- What the inbox shows.

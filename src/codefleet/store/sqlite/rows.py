@@ -12,7 +12,7 @@ import msgspec
 
 from codefleet.domain import search
 from codefleet.domain.model import Event, Run, Task
-from codefleet.domain.noun import instant
+from codefleet.domain.noun import instant, without_nul, without_nul_in_json
 from codefleet.store.nouns import event_body
 
 
@@ -25,14 +25,16 @@ def of_task(task: Task) -> dict[str, Any]:
         "paused": int(task.paused),
         "approved": int(task.approved),
         "not_before": instant(task.not_before) if task.not_before else None,
-        "repo": task.repo,
-        "coder": task.coder,
-        "assignee": task.assignee,
+        "resting_since": instant(task.resting_since) if task.resting_since else None,
+        "repo": without_nul(task.repo),
+        "coder": plain(task.coder),
+        "assignee": plain(task.assignee),
         "scoped": int(bool(task.scope)),
         "fence": task.fence,
         "version": task.version,
         "needs": listed(task.needs) if task.needs else "[]",
         "body": task.json(),
+        "parent": task.parent,
     }
 
 
@@ -73,12 +75,14 @@ def of_event(event: Event) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:
-    """A value as a statement takes it: lists as JSON, moments as text."""
+    """A value as a statement takes it: lists as JSON, moments as text, with no NUL."""
     if isinstance(value, list):
         return listed(value)
+    if isinstance(value, str):
+        return without_nul(value)
     return instant(value) if isinstance(value, datetime) else value
 
 
 def listed(values: Iterable[str]) -> str:
     """A list as one parameter, for `json_each`."""
-    return msgspec.json.encode(list(values)).decode()
+    return without_nul_in_json(msgspec.json.encode(list(values)).decode())

@@ -93,6 +93,6 @@ def _put(database: Database, kind: _Kind, noun: Other) -> None:
 def _set(database: Database, settings: Mapping[str, str | None]) -> None:
     for name, value in settings.items():
         if value is None:
-            database.run("drop_setting", {"name": name})
+            database.run("drop_setting", {"name": rows.plain(name)})
         else:
-            database.run("set_setting", {"name": name, "value": value})
+            database.run("set_setting", {"name": rows.plain(name), "value": rows.plain(value)})

@@ -12,12 +12,13 @@ from codefleet.domain.checking import no_text
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Event
 from codefleet.domain.scheduling import Want
-from codefleet.ports import Clock, Write
+from codefleet.ports import Clock, Uptime, Write
 from codefleet.store.reading import Readings
-from codefleet.store.sqlite import claims, rows, schema, steps, transfer
+from codefleet.store.sqlite import claims, presence, rows, schema, steps, transfer
 from codefleet.store.sqlite.bell import Bell
 from codefleet.store.sqlite.commits import PATIENCE_S, Commits
 from codefleet.store.sqlite.database import Database, Durability, opened
+from codefleet.store.sqlite.steady import steady_time
 from codefleet.store.sqlite.trouble import explained, in_words, is_busy, moment
 
 T = TypeVar("T")
@@ -26,18 +27,34 @@ T = TypeVar("T")
 class SqliteStore(Readings):
     """The fleet's nouns in one SQLite file. Fulfils `codefleet.ports.Store`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, steady: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
+        self._steady_time = steady
         self._bell = Bell(database.path, database.version)
-        self._commits = Commits(database, self._bell.ring)
+        export = presence.lines(transfer.everything(database))
+        self._presence = presence.Presence(database.path, export)
+        self._commits = Commits(database, self._bell.ring, self._presence.confirm)
 
     @classmethod
     def open(
-        cls, path: Path, *, clock: Clock, durability: Durability = "full", create: bool = True
+        cls,
+        path: Path,
+        *,
+        clock: Clock,
+        uptime: Callable[[], Uptime] | None = None,
+        durability: Durability = "full",
+        create: bool = True,
     ) -> "SqliteStore":
-        """Open the store in this file, made and brought up to date if need be."""
-        return cls(opened(path, durability=durability, create=create), clock)
+        """Open the store in this file, made and brought up to date if need be.
+
+        Without an `uptime`, leases go by the clock too.
+        """
+        database = opened(path, durability=durability, create=create)
+        if uptime is None:
+            return cls(database, clock, clock.now)
+        with in_words(path):
+            return cls(database, clock, steady_time(database.connection, clock, uptime))
 
     async def close(self) -> None:
         """Refuse what still waits to be written and let go of the file."""
@@ -53,8 +70,8 @@ class SqliteStore(Readings):
     ) -> Sequence[Claim]:
         def step() -> Sequence[Claim]:
             # The clock is read with the lock in hand: the wait for it must not shorten a lease.
-            now = self._clock.now()
-            return claims.claim(self._database, seats, want, now=now, lease=lease)
+            times = claims.Times(self._clock.now(), self._steady_time(), lease)
+            return claims.claim(self._database, seats, want, times)
 
         return await self._commits.ask(step)
 
@@ -71,6 +88,9 @@ class SqliteStore(Readings):
 
     async def now(self) -> datetime:
         return self._clock.now()
+
+    async def steady(self) -> datetime:
+        return self._steady_time()
 
     async def forget_runner(self, runner: str) -> None:
         await self._commits.ask(lambda: self._database.run("drop_runner", {"id": runner}))
@@ -100,6 +120,9 @@ class SqliteStore(Readings):
     def _now(self) -> datetime:
         return self._clock.now()
 
+    def _steady(self) -> datetime:
+        return self._steady_time()
+
     async def _is_indexed(self) -> bool:
         return await self._patiently(lambda: schema.is_indexed(self._database.connection))
 
@@ -120,6 +143,7 @@ class SqliteStore(Readings):
         give_up_at = loop.time() + PATIENCE_S
         while True:
             try:
+                self._presence.look()
                 return read()
             except sqlite3.Error as error:
                 if not is_busy(error) or loop.time() > give_up_at:

@@ -46,7 +46,7 @@ def load(database: Database, nouns: "Nouns") -> None:
         )
     tasks.add(database, nouns["task"])
     for name, value in nouns["setting"]:
-        database.run("set_setting", {"name": name, "value": value})
+        database.run("set_setting", {"name": rows.plain(name), "value": rows.plain(value)})
     try:
         _load_the_rest(database, nouns)
     except sqlite3.IntegrityError as error:

@@ -1,0 +1,68 @@
+"""Who is calling: a human, or something that an agent of the fleet started.
+
+An agent can change its own environment, but not that of the processes above it, nor who they are:
+everything that it starts stays below the keeper of its run.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from codefleet.domain.model import RunId
+from codefleet.ports import Store
+
+TAG = "FLEET_RUN"
+KEEPER = b"runner/keeper.py"
+IN_A_FOLDER = "in "
+"""How the tag of a command begins that works in a folder and for no run."""
+
+
+async def caller(store: Store, home: Path) -> RunId | None:
+    """The run of this fleet that this process works for; None when it is a human's."""
+    found = tags()
+    known = {run.id for run in await store.runs(ids=[RunId(tag) for tag in found])} if found else ()
+    return next((RunId(tag) for tag in found if tag in known), below(home))
+
+
+def below(home: Path) -> RunId | None:
+    """What a keeper or a check of this home started this process for, whatever the store says."""
+    here = f"{IN_A_FOLDER}{home.resolve()}{os.sep}"
+    return next((RunId(tag) for tag in tags() if tag.startswith(here)), None)
+
+
+def tags() -> list[str]:
+    """The runs and folders that this process and those above it were started for."""
+    return list(dict.fromkeys(_tags()))
+
+
+def _tags() -> Iterator[str]:
+    if tag := os.environ.get(TAG):
+        yield tag
+    pid = os.getpid()
+    while pid > 1:
+        yield from _told_by(Path(f"/proc/{pid}"))
+        pid = _parent(pid)
+
+
+def _told_by(process: Path) -> Iterator[str]:
+    try:
+        arguments = (process / "cmdline").read_bytes().split(b"\0")
+        variables = (process / "environ").read_bytes().split(b"\0")
+    except OSError:  # it belongs to another user, or has ended
+        return
+    for variable in variables:
+        name, _, value = variable.decode(errors="replace").partition("=")
+        if name == TAG and value:
+            yield value
+    match arguments:
+        case [*_, keeper, folder, b""] if keeper.endswith(KEEPER):
+            where = Path(os.fsdecode(folder))
+            yield from (where.name, f"{IN_A_FOLDER}{where.resolve()}")
+
+
+def _parent(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[1])

@@ -1,0 +1,41 @@
+"""The last settings that could be used, for who only reads while `fleet.toml` is broken."""
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from codefleet.config.layers import FILE, read
+from codefleet.config.loading import load
+from codefleet.config.settings import Config
+from codefleet.domain.errors import BadConfig
+
+COPY = f".{FILE}.last-good"
+STORE = re.compile(r"^\s*[\"']?store", re.MULTILINE)
+
+
+def remember(home: Path) -> None:
+    """Keep a copy of the home's file, which was just read without a complaint."""
+    file, copy = home / FILE, home / COPY
+    with suppress(OSError):
+        seen = file.stat()
+        if copy.exists() and copy.stat().st_mtime_ns == seen.st_mtime_ns:
+            return
+        draft = home / f"{COPY}.{os.getpid()}"
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as kept:
+            kept.write(file.read_bytes())
+        os.utime(draft, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+        draft.replace(copy)
+
+
+def load_anyway(home: Path, wrong: BadConfig, env: Mapping[str, str]) -> Config:
+    """The last good settings, or the defaults; `wrong` is raised if that could be another fleet."""
+    copy = home / COPY
+    if not copy.exists() and STORE.search(read(home / FILE)) and not env.get("FLEET_STORE"):
+        raise wrong
+    try:
+        return load(home, file=copy, env=env)
+    except BadConfig:  # a variable is wrong, and not the file
+        raise wrong from None

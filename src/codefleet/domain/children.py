@@ -1,0 +1,105 @@
+"""Tasks that agents create: what one may ask for, and how strictly its work lands."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple, TypeVar
+
+from codefleet.domain.errors import Refused
+from codefleet.domain.model import Draft, Task
+from codefleet.domain.routing import Route, choose
+from codefleet.domain.words import Landing
+
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+N = TypeVar("N", int, float)
+BY_STRICTNESS = (Landing.QUEUE, Landing.REVIEW, Landing.BRANCH)
+
+
+class Limits(NamedTuple):
+    """What an agent may give to the tasks that it creates.
+
+    Of `coders` the first is its own. `checks` are commands as they stand, `commands` globs.
+    """
+
+    coders: Sequence[str]
+    models: Collection[str | None]
+    checks: Collection[str]
+    commands: Collection[str]
+    routes: Sequence[Route]
+    attempts: int
+    timeout_s: float
+
+
+def child(draft: Draft, parent: Task, limits: Limits) -> Draft:
+    """The draft of an agent, refused where it takes liberties and kept to its parent's numbers."""
+    _refuse_liberties(draft, limits)
+    _refuse_elsewhere(draft, parent)
+    route = choose(draft.evolve(repo=parent.repo), limits.routes)
+    return draft.evolve(
+        repo=parent.repo,
+        coder=draft.coder or (None if route and route.coder else limits.coders[0]),
+        priority=min(draft.priority, parent.priority),
+        max_attempts=_least(draft.max_attempts, parent.max_attempts, limits.attempts),
+        timeout_s=_least(draft.timeout_s, parent.timeout_s, limits.timeout_s),
+    )
+
+
+def own_landing(task: Task, usual: Landing) -> Landing:
+    """How a task by itself would land: a stage says so, a task may, and the repo's settings do."""
+    said = [task.stage.landing, task.lands] if task.stage else [task.lands or usual]
+    return strictest(filter(None, said))
+
+
+def strictest(rules: Iterable[Landing]) -> Landing:
+    """The rule that lets the least land without a human."""
+    return max(rules, key=BY_STRICTNESS.index)
+
+
+def _refuse_liberties(draft: Draft, limits: Limits) -> None:
+    if Landing.QUEUE in (draft.lands, draft.stage and draft.stage.landing):
+        raise Refused(
+            "an agent may not decide that work lands by itself",
+            hint="leave it out; the repository's settings say how its work lands",
+        )
+    if set(draft.options) - {"effort"}:
+        raise Refused(
+            "an agent may not choose the arguments of another's program",
+            hint="leave them out; a human sets them in fleet.toml",
+        )
+    for coder in filter(None, (draft.coder, draft.fallback)):
+        if coder not in limits.coders:
+            raise Refused(
+                f"an agent may not choose the coder {coder}",
+                hint=f"it may choose {', '.join(limits.coders)}; a human adds to spawn_coders",
+            )
+    if draft.model and draft.model not in limits.models:
+        raise Refused(
+            f"an agent may not choose the model {draft.model}",
+            hint="leave it out; a human lists models for agents in spawn_models",
+        )
+    for command in draft.checks:
+        is_listed = any(fnmatchcase(command, glob) for glob in limits.commands)
+        if command not in limits.checks and not is_listed:
+            raise Refused(
+                f"an agent may not choose the command `{command[:200]}`",
+                hint="leave it out: the repository's checks run anyway; a human lists commands for "
+                "agents in spawn_checks",
+            )
+
+
+def _refuse_elsewhere(draft: Draft, parent: Task) -> None:
+    if draft.repo not in (None, parent.repo):
+        raise Refused(
+            f"an agent at work in {parent.repo} may create tasks only there",
+            hint="leave out the repository",
+        )
+    if draft.base and not COMMIT.fullmatch(draft.base):
+        raise Refused(
+            f"an agent may not start work from {draft.base[:80]!r}",
+            hint="start from the trunk, or from a commit on your own branch",
+        )
+
+
+def _least(wanted: N | None, parent: N | None, usual: N) -> N | None:
+    """What is asked for, but no more than the parent has; without a wish, what the parent has."""
+    return parent if wanted is None else min(wanted, parent or usual)

@@ -1,0 +1,26 @@
+"""Groups of commands that say which command was probably meant."""
+
+from collections.abc import Iterable
+
+import click
+
+from codefleet.domain.meant import did_you_mean
+from codefleet.doors.cli.text import clean
+
+
+def no_command(ctx: click.Context, said: str, known: Iterable[str]) -> click.UsageError:
+    """What to say of a command that does not exist."""
+    meant = did_you_mean(said, known)
+    words = f"there is no command {clean(said)!r}"
+    return click.UsageError(f"{words}; {meant}" if meant else words, ctx)
+
+
+class Subcommands(click.Group):
+    """A group that says which of its commands was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise no_command(ctx, args[0], self.commands)
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,60 @@
+"""Which agent program a new fleet uses: one that is installed and logged in, found by asking."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from codefleet.coders import registry
+from codefleet.config import Config
+from codefleet.ports import Coder, Probe, Probed
+from codefleet.runner.agents import login, probe
+from codefleet.runner.agents.programs import program_of
+from codefleet.runner.custody import environment
+
+ORDER = ("claude", "codex", "gemini", "opencode")
+"""Which of several that are ready is taken: the first of these."""
+
+
+class Candidate(NamedTuple):
+    """A coder whose program is installed here."""
+
+    name: str
+    logged_in: bool | None
+    withheld: Sequence[str] = ()
+    log_in: str = ""
+
+    @property
+    def is_ready(self) -> bool:
+        """Is it logged in, or would it be with a key that only has to be passed on?"""
+        return bool(self.logged_in or self.withheld)
+
+
+async def candidates(config: Config) -> list[Candidate]:
+    """The installed programs, in the order in which they are preferred; it spends no token."""
+    found = await asyncio.gather(*(_candidate(name, config) for name in ORDER))
+    return [each for each in found if each]
+
+
+def preferred(found: Sequence[Candidate]) -> Candidate | None:
+    """The one to take: the first that is logged in, or else the first that has a key."""
+    logged_in = [each for each in found if each.logged_in]
+    return next(iter([*logged_in, *(each for each in found if each.is_ready)]), None)
+
+
+async def _candidate(name: str, config: Config) -> Candidate | None:
+    coder = registry.coder(name)
+    options = config.coders.get(name, {})
+    program = program_of(coder, options)
+    asked = _login_only(coder)
+    if program is None or asked is None:
+        return None
+    env = environment(config.environment, coder.start(probe.sample(options)).env)
+    told = await probe.examine(program, (), asked, env)
+    if told.path is None:
+        return None
+    names = login.withheld(coder, config, "\n".join(probe.files_of(asked, env).values()))
+    return Candidate(name, told.logged_in, names, asked.log_in)
+
+
+def _login_only(coder: Coder) -> Probe | None:
+    return coder.probe._replace(version=(), help=()) if isinstance(coder, Probed) else None

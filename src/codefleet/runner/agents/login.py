@@ -1,0 +1,48 @@
+"""What a human can do for a program that is logged out; often its key is just not passed on."""
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from codefleet.config import Config
+from codefleet.domain.secrets import is_secret_name
+from codefleet.ports import Coder, Probed
+from codefleet.runner.custody import environment
+
+VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+
+
+def withheld(coder: Coder, config: Config, words: str = "") -> list[str]:
+    """The keys that are set here and would log the program in, but that agents do not get.
+
+    Names of keys in `words` count as well: a program's complaint, or its own settings.
+    """
+    env = config.coders.get(coder.name, {}).get("env")
+    passed = environment(config.environment, env if isinstance(env, Mapping) else {})
+    known = () if any(passed.get(key) for key in coder.abilities.keys) else coder.abilities.keys
+    named = [name for name in VARIABLE.findall(words) if is_secret_name(name)]
+    candidates = dict.fromkeys((*known, *named))
+    return [name for name in candidates if os.environ.get(name) and not passed.get(name)]
+
+
+def not_passed_on(names: Sequence[str]) -> str:
+    """What is wrong with keys that agents do not get."""
+    are = "is" if len(names) == 1 else "are"
+    return (
+        f"{', '.join(names)} {are} set, but agents see only the variables that `environment` names"
+    )
+
+
+def pass_on(names: Sequence[str], config: Config) -> str:
+    """The command that lets agents see these variables too."""
+    value = ",".join((*config.environment, *names))
+    return f"`fleet config set environment {shlex.quote(value)}`"
+
+
+def remedy(coder: Coder, config: Config, words: str) -> str:
+    """What to do about a program that says in these words that it is logged out."""
+    if names := withheld(coder, config, words):
+        return f"{not_passed_on(names)}: {pass_on(names, config)}"
+    log_in = coder.probe.log_in if isinstance(coder, Probed) else ""
+    return f"log in ({log_in})" if log_in else "log in"

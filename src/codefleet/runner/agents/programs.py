@@ -1,0 +1,63 @@
+"""The programs behind coders: are they installed here, and how does one get them?"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from codefleet.coders import registry
+from codefleet.coders.script_text import blocks
+from codefleet.config import Config
+from codefleet.domain.errors import FleetError, NotFound
+from codefleet.domain.model import Task
+from codefleet.ports import Coder, Probed, Start
+from codefleet.runner.agents.probe import program as called_by
+
+
+def program_of(coder: Coder, options: Mapping[str, object]) -> str | None:
+    """The program that a run would start, where that can be known."""
+    argv = options.get("argv")
+    named = argv[0] if isinstance(argv, list) and argv else options.get("program")
+    usual: str | None = getattr(coder, "program", None)
+    return str(named) if named else usual
+
+
+def missing(name: str, config: Config) -> str:
+    """What to say of a coder whose program is not installed here; empty if there is nothing."""
+    try:
+        coder = registry.coder(name)
+    except FleetError:
+        return ""  # told where the coder is named
+    program = program_of(coder, config.coders.get(name, {}))
+    if program is None or shutil.which(program):
+        return ""
+    return f"{program} is not installed here: {_remedy(coder)}"
+
+
+def without_script(task: Task, coder: str, config: Config) -> str:
+    """What to say of a task for the scripted agent that holds no script."""
+    given = {**config.coders.get(coder, {}), **task.options}
+    if coder != "scripted" or "scripts" in given or any(blocks(task.prompt, "fleet")):
+        return ""
+    return (
+        f"task {task.id} goes to `scripted`, which only does what a script says, and it has none: "
+        "choose an agent with --coder, or for all tasks: `fleet config set coder NAME`"
+    )
+
+
+def refuse_missing(coder: Coder, start: Start, env: Mapping[str, str], worktree: Path) -> None:
+    """Refuse to start a program that is not there, in words that say how to get it."""
+    program = called_by(start.argv)
+    is_path = "/" in program
+    wanted = str(worktree / program) if is_path else program
+    if not shutil.which(wanted, path=env.get("PATH")):
+        problem = f"{program} is not installed here: {_remedy(coder)}"
+        raise NotFound(problem, hint="then `fleet retry TASK`")
+
+
+def _remedy(coder: Coder) -> str:
+    install, option = "", "argv"
+    if isinstance(coder, Probed):
+        install, option = coder.probe.install, "program"
+    setting = f"coders.{coder.name}.{option}"
+    first = f"install it (`{install}`)" if install else "install it"
+    return f"{first}, or name another program: `fleet config set {setting} ...`"

@@ -1,0 +1,60 @@
+"""How large an agent's context window is: as its program reports, as set, or as is known."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.config import Config
+from codefleet.domain.model_names import find
+from codefleet.domain.signals import Filled
+from codefleet.runner.agents.hearing import Heard
+
+SIZE = re.compile(r"\[(\d{1,4})([km])\]$")
+FILE = Path(__file__).parents[2] / "windows.toml"
+
+
+class Windows(NamedTuple):
+    """The context windows that come with codefleet, and the day they are of."""
+
+    as_of: date
+    tokens: Mapping[str, int]
+
+
+@cache
+def known_windows() -> Windows:
+    read = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return Windows(read["as_of"], read["windows"])
+
+
+def size(heard: Heard, model: str | None, coder: str, settings: Config) -> int:
+    """The window of an agent in tokens; 0 if nobody knows.
+
+    `model` is the one that it was started with, if it has not told another.
+    """
+    used = heard.model or model or ""
+    reported = (heard.filled.size if heard.filled else 0) or heard.windows.get(used, 0)
+    own = find(used, [settings.windows]) or settings.windows.get(coder)
+    return reported or own or _named(used) or find(used, [known_windows().tokens]) or 0
+
+
+def _named(model: str) -> int:
+    """The size that the name itself tells, as in `claude-sonnet-4-5[1m]`."""
+    found = SIZE.search(model.lower())
+    return int(found[1]) * {"k": 1000, "m": 1_000_000}[found[2]] if found else 0
+
+
+def used(filled: Filled | None, window: int) -> float:
+    """The share of its window that an agent uses; 0 if nobody knows."""
+    return round(filled.used / window, 3) if filled and window else 0.0
+
+
+def too_full(filled: Filled | None, window: int, share: float) -> str | None:
+    """What to say when an agent's context has got too full; nothing if its size is unknown."""
+    if filled and window and filled.used >= share * window:
+        part = filled.used / window
+        return f"its context is {part:.0%} full: {filled.used:,} of {window:,} tokens"
+    return None

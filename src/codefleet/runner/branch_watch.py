@@ -1,0 +1,78 @@
+"""Looks at branches while their tasks run or wait, so that no agent's git loses another's work."""
+
+import asyncio
+from pathlib import Path
+
+from codefleet.domain.model import Repo, Task
+from codefleet.domain.words import State
+from codefleet.ports import TaskQuery
+from codefleet.runner.branches import Branches, Moved, restored
+from codefleet.runner.desk import Desk
+from codefleet.runner.hold import Hold
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.head_log import own_heads
+from codefleet.runner.repos.own_branch import forked_from, own_head, restore_own
+from codefleet.runner.repos.run_refs import RUNS, track
+from codefleet.runner.repos.salvage import OURS, commit_at
+
+WAITING = (State.REVIEW, State.ASKING)
+SETTLED_S = 0.1
+"""A git that is at work has moved both the branch and its log after this time."""
+
+
+async def watch(hold: Hold) -> None:
+    """Keep what a run has committed so far, and restore its branch if others took it away."""
+    run = hold.run
+    if not run.worktree or not run.branch or not Path(run.worktree).is_dir():
+        return
+    worktree = Path(run.worktree)
+    if not await _moves(worktree, run.branch):
+        name, known = f"{run.id}-moved", run.tip or run.base
+        if told := await restore_own(worktree, run.branch, name, known):
+            await hold.tell("run.warned", told)
+    git = Git(worktree)
+    head = await own_head(git)
+    if head and head not in (run.tip, run.base) and not await forked_from(git):
+        await track(worktree, run.id, head)
+        await hold.note(tip=head)
+
+
+async def _moves(worktree: Path, branch: str) -> bool:
+    """Is a git just moving the branch, so that branch and log may differ for a moment?"""
+    before = await _state(worktree, branch)
+    if before[0] == before[1]:
+        return False
+    await asyncio.sleep(SETTLED_S)
+    return await _state(worktree, branch) != before
+
+
+async def _state(worktree: Path, branch: str) -> tuple[str | None, str | None]:
+    heads = own_heads(worktree)[:1]
+    tip = await commit_at(Git(worktree), f"refs/heads/{branch}")
+    return tip, heads[0] if heads else None
+
+
+async def restore_deleted(desk: Desk) -> None:
+    """Restore the branches of work that waits for a human, here, where somebody deleted them."""
+    waiting = await desk.fleet.list(TaskQuery(states=WAITING))
+    for repo in await desk.repos() if waiting else ():
+        tasks = [each for each in waiting if each.repo == repo.name and each.branch]
+        if tasks and not repo.shared:
+            await _restore_deleted(desk, repo, tasks)
+
+
+async def _restore_deleted(desk: Desk, repo: Repo, tasks: list[Task]) -> None:
+    branches = Branches(repo, None)
+    listed = await branches.git("for-each-ref", "--format=%(refname)", OURS, RUNS)
+    there = {*listed.splitlines()}
+    for task in tasks:
+        run = await desk.fleet.last_made(task)
+        commit = run.made if run else None
+        if run is None or commit is None or not await branches.has(commit):
+            continue
+        if f"{RUNS}{run.id}" not in there:
+            await track(branches.folder, run.id, commit)
+        if f"refs/heads/{task.branch}" in there or await branches.has_landed(commit):
+            continue
+        moved = Moved(str(task.branch), commit, None, is_ahead=False)
+        await desk.fleet.warn(run, await restored(branches, moved))

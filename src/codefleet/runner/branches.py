@@ -1,0 +1,116 @@
+"""The branches of tasks, held against what the store knows that their runs have made.
+
+Any agent can move or delete any branch of its repository. So a branch is looked at, never trusted:
+what lands, and what the next run goes on from, is the commit in the store.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.domain.errors import Workspace
+from codefleet.domain.model import Repo
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.listing import worktrees
+from codefleet.runner.repos.remote import Remote
+from codefleet.runner.repos.run_refs import RUNS
+from codefleet.runner.repos.salvage import (
+    OURS,
+    archive,
+    commit_at,
+    is_ancestor,
+    label,
+    set_branch,
+)
+
+SHOWN = 5
+
+
+class Moved(NamedTuple):
+    """A branch that is not at the commit it should be at; None when it is gone."""
+
+    branch: str
+    expected: str
+    found: str | None
+    is_ahead: bool
+    """Has it everything that is expected, and more?"""
+
+
+class Branches:
+    """The task branches of one repo: those here or, of a shared one, those at its remote."""
+
+    def __init__(self, repo: Repo, remote: Remote | None) -> None:
+        self.repo, self.remote = repo, remote
+        self.folder = Path(repo.path)
+        self.git = Git(self.folder)
+
+    async def compare(self, branch: str, expected: str) -> Moved | None:
+        """How a branch differs from where it should be; None if it does not."""
+        found = await self._tip(branch)
+        if found == expected:
+            return None
+        ahead = found is not None and await is_ancestor(self.git, expected, found)
+        return Moved(branch, expected, found, ahead)
+
+    async def has(self, commit: str) -> bool:
+        return await commit_at(self.git, commit) is not None
+
+    async def has_others(self, commit: str, task: str) -> bool:
+        """Does another task's work contain this commit?"""
+        words = ("for-each-ref", "--format=%(refname)", f"--contains={commit}", OURS, RUNS)
+        refs = (await self.git.run(*words)).out.splitlines()
+        own = (f"{OURS}{task}-", f"{RUNS}{task}.")
+        return any(not ref.startswith(own) for ref in refs)
+
+    async def has_landed(self, commit: str) -> bool:
+        return await is_ancestor(self.git, commit, self.repo.trunk_ref)
+
+    async def is_checked_out(self, branch: str) -> bool:
+        """Does somebody have it in a checkout? Then it may not move under their files."""
+        return any(each.branch == branch for each in await worktrees(self.git))
+
+    async def put(self, branch: str, commit: str) -> str | None:
+        """Let a branch be at this commit; returns the ref that keeps what it had instead, if any.
+
+        At a remote, what it had is archived there as well.
+        """
+        if self.remote:
+            await self.remote.send_branch(branch, commit)
+        ref = f"refs/heads/{branch}"
+        old = await commit_at(self.git, ref)
+        if old == commit or (self.remote and old is None):
+            return None
+        stray = old is not None and not await is_ancestor(self.git, old, commit)
+        kept = await archive(self.folder, label(branch), str(old)) if stray else None
+        await set_branch(self.git, ref, "-m", "fleet: restore", ref, commit, old or "")
+        return kept
+
+    async def difference(self, moved: Moved) -> str:
+        """What came onto a branch or went from it, in a line for people."""
+        if moved.found is None:
+            return f"{moved.branch} is gone"
+        was, now = moved.expected[:10], moved.found[:10]
+        more = await self.git("log", f"--max-count={SHOWN}", "--format=%s", f"{was}..{now}")
+        files = await self.git("diff", "--name-only", "--no-renames", was, now)
+        what = f"commits: {'; '.join(more.splitlines())}" if more else "commits were taken off"
+        return (
+            f"{moved.branch} moved from {was} to {now} ({what}; "
+            f"files: {', '.join(files.splitlines()[:SHOWN]) or 'none'}); "
+            f"`git diff {was} {now}` shows it"
+        )
+
+    async def _tip(self, branch: str) -> str | None:
+        if self.remote:
+            await self.remote.fetch(branch)
+            return await self.remote.tip(branch)
+        return await commit_at(self.git, f"refs/heads/{branch}")
+
+
+async def restored(branches: Branches, moved: Moved) -> str:
+    """Put a branch back to where it should be; the sentence that tells people so."""
+    what = "was deleted" if moved.found is None else f"was moved to {moved.found[:10]}"
+    text = f"{moved.branch} {what} by somebody else, and is restored at {moved.expected[:10]}"
+    try:
+        kept = await branches.put(moved.branch, moved.expected)
+    except Workspace as trouble:  # its work is known by its commit, with or without the branch
+        return f"{moved.branch} {what} by somebody else and cannot be restored: {trouble.problem}"
+    return f"{text}; what it was moved to is kept as {kept}" if kept else text

@@ -1,0 +1,60 @@
+"""Git's own log of where a worktree's HEAD was: every move that the git in that worktree made.
+
+A branch that somebody moves from elsewhere leaves no line here.
+"""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from codefleet.runner.repos.salvage import git_dir
+
+LONGEST = 1 << 17
+NOTHING = "0" * 40
+ANEW = ("fleet: start", "fleet: rejoin")
+"""Moves of the fleet's own that settle all that was before."""
+ONTO_BRANCH = ("fleet: start", "fleet: bring home", "fleet: take home")
+"""How the fleet puts HEAD onto a branch. Git logs where the branch is then, whoever moved it."""
+
+
+class Move(NamedTuple):
+    """From one commit to another; `old` is all zeros on a branch without any."""
+
+    old: str
+    new: str
+    why: str
+
+
+def moves(worktree: Path) -> list[Move]:
+    """The moves since the worktree was last made ready, oldest first."""
+    text = _end_of(git_dir(worktree) / "logs" / "HEAD").decode(errors="replace")
+    lines = [line.partition("\t") for line in text.splitlines()]
+    words = [(*who.split(" ")[:2], why) for who, _, why in lines]
+    found = [_move(*each) for each in words if len(each) == len(Move._fields)]
+    begun = [number for number, move in enumerate(found) if move.why.startswith(ANEW)]
+    return found[begun[-1] if begun else 0 :]
+
+
+def _move(old: str, new: str, why: str) -> Move:
+    return Move(old, old if why.startswith(ONTO_BRANCH) and old != NOTHING else new, why)
+
+
+def own_heads(worktree: Path) -> list[str]:
+    """The commits at which the git of this worktree left it, newest first, whoever moved its branch
+    since."""
+    return [move.new for move in reversed(moves(worktree)) if move.new.strip("0")]
+
+
+def _end_of(file: Path) -> bytes:
+    """The last whole lines of a file that an agent can write, if it is a plain one."""
+    with suppress(OSError):
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as opened:
+            facts = os.fstat(handle)
+            if stat.S_ISREG(facts.st_mode):
+                opened.seek(max(0, facts.st_size - LONGEST))
+                text = opened.read(LONGEST)
+                return text.partition(b"\n")[2] if facts.st_size > LONGEST else text
+    return b""

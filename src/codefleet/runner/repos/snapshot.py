@@ -1,0 +1,33 @@
+"""A worktree as it is now, as a commit, without touching anything in it."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from codefleet.runner.repos.git import Git
+from codefleet.runner.repos.salvage import NOBODY, git_dir, staging
+
+ALWAYS_THE_SAME = {
+    **NOBODY,
+    "GIT_AUTHOR_DATE": "2000-01-01T00:00:00Z",
+    "GIT_COMMITTER_DATE": "2000-01-01T00:00:00Z",
+}
+"""Author and dates of a snapshot: equal work gives an equal commit, stored once."""
+
+
+async def snapshot(
+    worktree: Path, message: str = "snapshot", who: Mapping[str, str] = ALWAYS_THE_SAME
+) -> str:
+    """A commit of the worktree as it is, uncommitted and untracked files too; touches nothing."""
+    git = Git(worktree)
+    with tempfile.TemporaryDirectory(prefix="fleet-snapshot-") as folder:
+        index = Path(folder) / "index"
+        shutil.copy(git_dir(worktree) / "index", index)
+        env = {"GIT_INDEX_FILE": str(index)}
+        await git.run(*staging(), env=env)  # a file may vanish meanwhile: the agent is at work
+        tree = await git("write-tree", env=env)
+    head, its_tree = (await git("rev-parse", "HEAD", "HEAD^{tree}")).split()
+    if tree == its_tree:
+        return head
+    return await git("commit-tree", tree, f"-p{head}", "-m", message, env=who)

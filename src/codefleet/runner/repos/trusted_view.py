@@ -1,0 +1,183 @@
+"""A repository as the fleet's own git sees it: its objects and refs, but settings no agent can set.
+
+Git takes `config`, `info/` and `hooks/` from the folder that GIT_COMMON_DIR names. So each repo has
+such a folder in the fleet's home: links to what git shares there, and settings that were copied
+before the first agent began. Whatever agents write into the repository's own settings, the fleet's
+git never reads it. A repository that an agent made itself is trusted with nothing but its format.
+"""
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+Settings = Mapping[str, Sequence[str]]
+
+SHARED = (
+    *("HEAD", "objects", "refs", "packed-refs", "logs", "worktrees", "shallow", "modules"),
+    *("reftable", "lfs", "rr-cache", "branches", "remotes"),
+)
+"""What git keeps there besides settings; a file that is not there yet is made through its link."""
+COPIED = ("info/attributes", "info/exclude", "info/grafts")
+AS_IT_IS = ("worktree", "config")
+"""Commands that write down where the repository is, and start no program that settings name."""
+FORMAT = re.compile(
+    r"core\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode)"
+    r"|extensions\.(objectformat|compatobjectformat|refstorage|noop|preciousobjects)"
+)
+SPARSE = re.compile(rb"^\s*(sparsecheckout(?:cone)?)\s*=\s*(true|false)\s*$", re.I | re.M)
+LONGEST = 1 << 20
+
+_homes: list[Path] = []
+
+
+def guard(home: Path) -> None:
+    """Let git in this process see the repos of this home with the settings kept there."""
+    if home.absolute() not in _homes:
+        _homes.append(home.absolute())
+
+
+def seen_by_git(folder: Path, command: str) -> dict[str, str]:
+    """The environment that makes git in this folder use trusted settings, if there are any."""
+    found = git_dir_of(folder) if _homes and command not in AS_IT_IS else None
+    if found is None:
+        return {}
+    common = _common_dir(found)
+    for home in _homes:
+        view = view_of(home, common)
+        if not view.is_dir() and _is_agents(home, folder):
+            view = _of_a_stranger(home, common)
+        if view.is_dir():
+            return {"GIT_DIR": str(found), "GIT_COMMON_DIR": str(view), **_sparse(found)}
+    return {}
+
+
+def view_of(home: Path, common: Path) -> Path:
+    """Where the home keeps its view of the repository with this git folder."""
+    return home / "git" / sha256(os.fsencode(common)).hexdigest()[:16]
+
+
+def write_view(view: Path, common: Path, trusted: Settings, files: Mapping[str, bytes]) -> None:
+    """Make or renew a view; a git that is at work in it goes on."""
+    (view / "info").mkdir(parents=True, exist_ok=True, mode=0o700)
+    for name in ("logs", *(["lfs"] if shutil.which("git-lfs") else [])):
+        (common / name).mkdir(exist_ok=True)  # git cannot make a folder through a link
+    for name in SHARED:
+        if not (view / name).is_symlink():
+            with suppress(FileExistsError):  # another process made it
+                (view / name).symlink_to(common / name)
+    kept = {name: values for name, values in trusted.items() if name != "extensions.worktreeconfig"}
+    _renew(view / "config", config_text(kept).encode(errors="surrogateescape"))
+    for name in COPIED:
+        if said := files.get(name, b""):
+            _renew(view / name, said)
+        else:
+            (view / name).unlink(missing_ok=True)  # git complains of grafts, even of an empty file
+
+
+def config_text(settings: Settings) -> str:
+    """Settings in the form that git reads."""
+    return "".join(
+        f"{_section(name)}\n\t{name.rpartition('.')[2]} = {_quoted(value)}\n"
+        for name, values in settings.items()
+        for value in values
+    )
+
+
+def git_dir_of(folder: Path) -> Path | None:
+    """The git folder of a checkout or a worktree, without asking git; a mirror is its own."""
+    link = folder / ".git"
+    if link.is_dir():
+        return link.resolve()
+    if not link.exists():
+        return folder.resolve() if (folder / "HEAD").is_file() else None
+    text = read_small(link).decode(errors="surrogateescape")
+    found = (folder / text.removeprefix("gitdir:").strip()).resolve()
+    return found if text.startswith("gitdir:") and found.is_dir() else None
+
+
+def read_small(file: Path) -> bytes:
+    """What a file says that an agent may have written: a plain file of bearable length, or none."""
+    with suppress(OSError):
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as opened:
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                text = opened.read(LONGEST + 1)
+                return text if len(text) <= LONGEST else b""
+    return b""
+
+
+def common_dir_of(folder: Path) -> Path | None:
+    """The git folder that all worktrees of a repository share."""
+    found = git_dir_of(folder)
+    return _common_dir(found) if found else None
+
+
+def _common_dir(git_dir: Path) -> Path:
+    link = read_small(git_dir / "commondir").decode(errors="surrogateescape").strip()
+    return (git_dir / link).resolve() if link else git_dir
+
+
+def _is_agents(home: Path, folder: Path) -> bool:
+    """Is this a folder that agents work in, or that checks run in?"""
+    here = folder.absolute()
+    return any(here.is_relative_to(home.absolute() / name) for name in ("worktrees", "lanes"))
+
+
+def _of_a_stranger(home: Path, common: Path) -> Path:
+    """A view of a repository that an agent made, or led its worktree to."""
+    view = home / "git" / f"other-{view_of(home, common).name}"
+    text = read_small(common / "config").decode(errors="surrogateescape")
+    write_view(view, common, dict(_format(text)), {})
+    return view
+
+
+def _format(text: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """The few settings that git needs in order to read the repository at all."""
+    section = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            section = line.strip("[]").strip().lower()
+        key, _, value = line.partition("=")
+        name = f"{section}.{key.strip().lower()}"
+        if FORMAT.fullmatch(name):
+            yield name, (value.strip().strip('"'),)
+
+
+def _sparse(git_dir: Path) -> dict[str, str]:
+    """A sparse checkout of one worktree is set in a file of its own, which is not trusted."""
+    found = SPARSE.findall(read_small(git_dir / "config.worktree"))
+    pairs = [(f"core.{name.decode().lower()}", value.decode().lower()) for name, value in found]
+    given = int(os.environ.get("GIT_CONFIG_COUNT") or 0) if pairs else 0
+    told = {"GIT_CONFIG_COUNT": str(given + len(pairs))} if pairs else {}
+    for number, (name, value) in enumerate(pairs, start=given):
+        told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return told
+
+
+def _renew(file: Path, text: bytes) -> None:
+    if not file.is_symlink() and file.is_file() and file.read_bytes() == text:
+        return
+    draft = file.with_name(f"{file.name}.{os.getpid()}.new")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        out.write(text)
+    draft.replace(file)
+
+
+def _section(name: str) -> str:
+    section, _, rest = name.partition(".")
+    inside = rest.rpartition(".")[0]
+    if not inside:
+        return f"[{section}]"
+    escaped = inside.replace("\\", "\\\\").replace('"', '\\"')
+    return f'[{section} "{escaped}"]'
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("\n", "\\n").replace("\t", "\\t").replace("\b", "\\b") + '"'
