@@ -485,3 +485,20 @@ async def test_the_next_runner_waits_for_the_git_of_a_killed_one(site: Site, tra
         opened.write("go\n")
     assert isinstance(await next_one, Landed)
     site.check_landed_once(tip)
+
+
+async def test_checks_of_two_who_both_hold_the_lane_never_share_a_folder(site: Site) -> None:
+    """One was frozen and has lost the lane; it learns that only when it tries to land."""
+    tips = [site.branch(f"b{n}", **{f"f{n}__txt": "theirs\n"}) for n in range(2)]
+    both_check = asyncio.Barrier(2)
+    seen: list[tuple[Path, str]] = []
+
+    async def checks(folder: Path) -> Check | None:
+        async with asyncio.timeout(30):
+            await both_check.wait()
+        seen.append((folder, site.repo.git("rev-parse", "HEAD^2", at=folder)))
+        return RED
+
+    await asyncio.gather(*(site.land(tip, checks=checks) for tip in tips))
+    assert len({folder for folder, _ in seen}) == 2
+    assert {commit for _, commit in seen} == set(tips)

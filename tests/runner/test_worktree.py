@@ -17,6 +17,7 @@ from codefleet.domain.errors import Workspace
 from codefleet.runner import worktree
 from codefleet.runner.leftovers import put_mark
 from codefleet.runner.repos import slot
+from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.salvage import git_dir
 from codefleet.runner.repos.seed import Seed
 from codefleet.runner.worktree import Occupied, Pool, branch_name
@@ -199,6 +200,18 @@ async def test_a_worktree_about_to_be_let_go_is_waited_for(
     pool.locks.drop(theirs)
     assert await taking == theirs
     assert (theirs / "a.txt").read_text() == "unsaved\n"
+
+
+async def test_a_git_that_outlives_its_runner_keeps_the_worktree_until_it_ends(
+    pool: Pool, repo: SampleRepo, tmp_path: Path
+) -> None:
+    path = await pool.take("fleet/x", "main", in_use=nobody, run="x.1")
+    git = await Git(path).start("cat-file", "--batch")
+    pool.locks.drop(path)  # as the kernel does when the runner is killed
+    other = Pool(repo.path, tmp_path / "pool", tmp_path / "locks" / "repo")
+    assert not other.locks.take(path)
+    await git.communicate(b"")
+    assert other.locks.take(path)
 
 
 async def test_a_run_gets_its_worktree_back_unless_another_run_has_it(

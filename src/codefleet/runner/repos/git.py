@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
+from codefleet.runner.repos.slot_lock import inherited
 from codefleet.runner.repos.trusted_view import seen_by_git
 
 QUIET = {
@@ -70,8 +71,9 @@ class Git:
     ) -> Done:
         """Run git and tell how it ended; a negative code is the signal that killed it.
 
-        `holds` are open files that git keeps open too: a lock on one lasts until git is gone. One
-        that talks to another machine has a bound, `within_s`, after which it is killed.
+        `holds` are open files that git keeps open too: a lock on one lasts until git is gone, as
+        does this process's lock on the folder. One that talks to another machine has a bound,
+        `within_s`, after which it is killed.
 
         Whoever is cancelled meanwhile still waits until git is gone, for a while: what it is at
         takes moments, and killed it would leave its locks.
@@ -113,7 +115,7 @@ class Git:
                 stdin=asyncio.subprocess.PIPE if talks else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                pass_fds=holds,
+                pass_fds=(*holds, *inherited(self.folder)),
                 start_new_session=leads,
             )
         except FileNotFoundError as missing:

@@ -1,8 +1,9 @@
 """The lock that makes one process the holder of a pooled folder.
 
 It is a kernel lock on a file outside the folder, taken before anything in the folder is touched. A
-keeper inherits it and holds it for as long as its agent lives, whatever becomes of the runner. The
-file says what the folder was last taken for; only the holder writes it.
+keeper inherits it and holds it for as long as its agent lives, and so does every git that works in
+the folder, whatever becomes of the runner. The file says what the folder was last taken for; only
+the holder writes it.
 """
 
 import fcntl
@@ -14,6 +15,13 @@ from typing import NamedTuple
 
 OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 LONGEST = 4096
+_HELD: dict[Path, int] = {}
+"""The open files that carry the locks of this process, by folder."""
+
+
+def inherited(folder: Path) -> tuple[int, ...]:
+    """The lock that a program in this folder has to hold as well, if this process has it."""
+    return (_HELD[folder],) if folder in _HELD else ()
 
 
 class Taken(NamedTuple):
@@ -76,6 +84,7 @@ class SlotLocks:
         """Have the lock of this folder, without waiting for it."""
         if path not in self._ours and (lock := SlotLock.take(self._file(path))):
             self._ours[path] = lock
+            _HELD[path] = lock.handle
         return path in self._ours
 
     def is_held(self, path: Path) -> bool:
@@ -105,6 +114,7 @@ class SlotLocks:
     def drop(self, path: Path) -> None:
         """Let go of a folder; what is in it stays as it is."""
         if lock := self._ours.pop(path, None):
+            _HELD.pop(path, None)
             lock.close()
 
     def drop_all(self) -> None:

@@ -6,8 +6,10 @@ commits at the same moment are all answered in the same way: look again and go o
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from codefleet.runner.repos.git import Git, failed
 from codefleet.runner.repos.ground import Ground, OwnBranch, SharedTrunk
 from codefleet.runner.repos.remote import Remote
 from codefleet.runner.repos.salvage import identity
+from codefleet.runner.repos.slot_lock import SlotLocks
 
 TRIES = 5
 
@@ -172,24 +175,39 @@ class _Landing:
     async def _prove(self, commit: str, tree: str) -> Red | None:
         if tree in self.proved or self.checks is None:
             return None
-        await self._prepare(commit)
-        if check := await self.checks(self.workspace):
-            return Red(check)
+        with self._locked_workspace() as folder:
+            await self._prepare(folder, commit)
+            if check := await self.checks(folder):
+                return Red(check)
         self.proved.add(tree)
         return None
 
-    async def _prepare(self, commit: str) -> None:
-        """The lane's own worktree, at this commit and with nothing else in it or at work there."""
-        await asyncio.to_thread(sweep, tag_of(self.workspace))  # checks that outlived their runner
-        if (self.workspace / ".git").exists() and await self._reuse(commit):
+    @contextmanager
+    def _locked_workspace(self) -> Iterator[Path]:
+        """A worktree of the lane's that no other process uses.
+
+        A runner that lost the lane while it was frozen may still hold the first one.
+        """
+        locks = SlotLocks(self.workspace.parent)
+        others = (self.workspace.with_name(f"{self.workspace.name}~{n}") for n in count(2))
+        folder = next(path for path in chain([self.workspace], others) if locks.take(path))
+        try:
+            yield folder
+        finally:
+            locks.drop(folder)
+
+    async def _prepare(self, folder: Path, commit: str) -> None:
+        """Put a worktree at this commit, with nothing else in it or at work there."""
+        await asyncio.to_thread(sweep, tag_of(folder))  # checks that outlived their runner
+        if (folder / ".git").exists() and await self._reuse(folder, commit):
             return
-        await asyncio.to_thread(shutil.rmtree, self.workspace, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         # Twice by force: a git killed while it made this worktree left it registered and locked.
         words = ("worktree", "add", "--quiet", "--force", "--force", "--detach")
-        await self.git(*words, str(self.workspace), commit)
+        await self.git(*words, str(folder), commit)
 
-    async def _reuse(self, commit: str) -> bool:
-        git = Git(self.workspace)
+    async def _reuse(self, folder: Path, commit: str) -> bool:
+        git = Git(folder)
         # Not a reset: should a check have left it on a branch, that branch must not move.
         there = await git.run("checkout", "--quiet", "--force", "--detach", commit)
         kept = [f"--exclude={glob}" for glob in self.keep]
