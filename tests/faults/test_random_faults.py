@@ -280,10 +280,6 @@ def campaign(
     made.wake(everybody=True)
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="a task whose branch others extended may wait for a review instead of landing",
-)
 async def test_two_hundred_faults_at_random_lose_and_mix_up_nothing(
     campaign: Campaign, fleet: Fleet, repo: SampleRepo
 ) -> None:
