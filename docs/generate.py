@@ -20,8 +20,8 @@ FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code; edit the code instead. -->"
 
 ABOUT_COMMANDS = """\
-`fleet` and `codefleet` are the same program. Data goes to stdout, words go to stderr. A task is
-named by its id or by the beginning of its id."""
+`fleet` and `codefleet` are the same program. Data goes to stdout, messages go to stderr. Refer to a
+task by its id or by the beginning of its id."""
 ABOUT_SETTINGS = """\
 From strongest to weakest: a flag, a `FLEET_*` variable (`FLEET_AGENTS=5`), the table
 `[repos.NAME]` in the home's `fleet.toml`, the rest of that file, the default. The repo's own
@@ -75,16 +75,16 @@ def _cli() -> Iterator[str]:
             command = program.get_command(root, name)
             assert command
             yield from _command(click.Context(command, root, name))
-    yield from ("", "## Exit codes", "", "| code | means |", "|--:|---|", "| 0 | all is well |")
-    yield "| 1 | a task failed (`fleet run --until-idle`), `fleet doctor` found something to mend, \
-or there is a mistake in codefleet |"
+    yield from ("", "## Exit codes", "", "| code | means |", "|--:|---|", "| 0 | success |")
+    yield "| 1 | a task failed (`fleet run --until-idle`), `fleet doctor` found something to fix, \
+or there is a bug in codefleet |"
     for error in (errors.Invalid, errors.NotFound, errors.Refused, errors.StoreTrouble):
         yield f"| {error.exit_code} | {_sentence(error)} |"
     yield f"| {errors.Workspace.exit_code} | {_sentence(errors.Workspace)} |"
     yield f"| {errors.NEEDS_HUMAN} | what is left needs you: a question, a review, a landing |"
     yield "| 130 | stopped by Ctrl-C; a runner has kept the work of its agents |"
-    yield "| 141 | nobody reads the output any more |"
-    yield "| 143 | a runner was stopped by SIGTERM, as gently as by Ctrl-C |"
+    yield "| 141 | the reader of the output is gone |"
+    yield "| 143 | a runner was stopped by SIGTERM, as gracefully as by Ctrl-C |"
 
 
 def _command(ctx: click.Context) -> Iterator[str]:

@@ -92,7 +92,7 @@ def test_a_day_in_a_file_begins_at_its_midnight(fleet: Cli, tmp_path: Path) -> N
 def test_a_moment_that_is_none_is_refused(fleet: Cli) -> None:
     result = fleet("add", "Later", "--not-before", "soon")
     assert (result.code, result.out) == (2, "")
-    assert "'soon' is not a moment" in result.err
+    assert "'soon' is not a time" in result.err
 
 
 def test_a_description_comes_from_standard_input(fleet: Cli) -> None:
@@ -163,7 +163,7 @@ def test_a_similar_open_task_is_pointed_out(fleet: Cli) -> None:
 def test_a_scope_that_matches_nothing_is_a_warning_and_strictly_an_error(fleet: Cli) -> None:
     warned = fleet("add", "Mail", "--scope", "src/mal/**")
     assert warned.code == 0
-    assert "warning: the scope 'src/mal/**' matches no file in shop now" in warned.err
+    assert "warning: the scope 'src/mal/**' matches no file in shop yet" in warned.err
     refused = fleet("add", "Other", "--scope", "src/mal/**", "--strict")
     assert (refused.code, refused.out) == (2, "")
     assert "matches no file" not in fleet("add", "Fine", "--scope", "src/mail/**").err
@@ -207,21 +207,21 @@ def test_tasks_come_from_standard_input_as_yaml_or_json(fleet: Cli) -> None:
 BAD_FILES = {
     "a.yaml": ("- title: [\n", "line 2"),
     "b.json": ("[{]", "line 1"),
-    "c.yaml": ("hello", "holds no tasks"),
+    "c.yaml": ("hello", "contains no tasks"),
     "d.yaml": ("- just words", "entry 1 is not a task"),
     "e.yaml": ("- title: A\n- titel: B", "entry 2: unknown field `titel`"),
     "f.yaml": ("- title: A\n  description: B", "did you mean `prompt`?"),
     "g.yaml": ("- title: A\n- title: B\n  priority: 9", "entry 2 (B): priority"),
-    "h.yaml": ("- title: A\n- {title: B, needs: [C]}", "entry 2 (B): needs C, which is no task"),
+    "h.yaml": ("- title: A\n- {title: B, needs: [C]}", "entry 2 (B): needs C, which is not a task"),
     "i.yaml": ("- {name: a, title: A, needs: [b]}\n- {name: b, title: B, needs: [a]}", "b -> a"),
     "j.yaml": ("- {name: a, title: A}\n- {name: a, title: B}", "two tasks are named a"),
     "i2.yaml": (
         "- {title: A, checks: pytest}",
         'entry 1 (A): checks: should be a list, not "pytest"',
     ),
-    "k.yaml": ("- {title: A, not_before: soon}", "entry 1 (A): 'soon' is not a moment"),
+    "k.yaml": ("- {title: A, not_before: soon}", "entry 1 (A): 'soon' is not a time"),
     "l.yaml": ("- {title: A, scope: ['../x']}", "not a file scope"),
-    "m.yaml": ("", "holds no tasks"),
+    "m.yaml": ("", "contains no tasks"),
     "n.yaml": ("- title: !!python/object/apply:os.system [ls]", "not YAML"),
     "p.yaml": ("- {title: A, coder: nope}", "entry 1 (A): no coder 'nope'"),
     "q.yaml": ("- {title: A, checks: ['a | b']}", "no shell reads 'a | b'"),
@@ -297,7 +297,7 @@ def test_outside_a_repository_the_only_one_is_taken_and_named(
     monkeypatch.chdir(tmp_path)
     added = fleet("add", "Paint")
     assert added.code == 0
-    assert "you are in no repository; this is for shop" in added.err
+    assert "you are not in a repository; using shop" in added.err
 
 
 def test_outside_a_repository_one_of_several_must_be_named(

@@ -109,7 +109,7 @@ def test_a_dry_run_only_tells(fleet: Cli, home: Path) -> None:
     finished(fleet, "Paint the shed")
     before = story(fleet)
     told = fleet("archive", "--older-than", "0s", "--dry-run")
-    assert "2 events of 1 task would go" in told.err
+    assert "2 events of 1 task would be moved" in told.err
     assert story(fleet) == before
     assert not (home / "archive").exists()
 
@@ -181,7 +181,7 @@ def test_two_do_not_archive_at_once(tmp_path: Path) -> None:
 def test_a_span_that_is_none_is_refused(fleet: Cli) -> None:
     refused = fleet("archive", "--older-than", "a while")
     assert refused.code == 2
-    assert "say 90m, 12h, 30d or 8w" in refused.err
+    assert "use 90m, 12h, 30d or 8w" in refused.err
 
 
 async def test_a_story_stays_whole_until_its_task_has_long_been_finished(home: Path) -> None:
@@ -221,4 +221,4 @@ def test_what_stands_in_two_files_is_read_once(tmp_path: Path) -> None:
 
 def test_an_age_before_all_calendars_is_no_age(fleet: Cli) -> None:
     told = fleet("archive", "--older-than", "9999999w")
-    assert (told.code, told.err.splitlines()[0]) == (2, "error: '9999999w' is no span of time")
+    assert (told.code, told.err.splitlines()[0]) == (2, "error: '9999999w' is not a duration")

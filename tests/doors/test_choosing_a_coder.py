@@ -71,7 +71,7 @@ def test_without_any_program_init_says_what_scripted_is_and_how_to_get_one(
 ) -> None:
     said = cli("init").err
     assert chosen(home) == ""
-    assert "tasks go to `scripted`, which does what a script in the task says" in said
+    assert "tasks go to `scripted`, which runs the script in a task" in said
     assert "npm install -g @anthropic-ai/claude-code" in said
     assert "goes to `scripted`" in cli("add", "Paint the mug").err
 

@@ -156,6 +156,6 @@ def test_a_resting_account_is_shown_everywhere_until_it_is_woken(fleet: Cli) -> 
     listed = {each["name"]: each for each in json.loads(fleet("coders", "--json").out)}
     assert [rest["account"] for rest in listed["scripted"]["rests"]] == ["scripted"]
     assert listed["claude"]["rests"] == []
-    assert "scripted is used again" in fleet("coders", "wake", "scripted").err
+    assert "scripted can be used again" in fleet("coders", "wake", "scripted").err
     assert told not in fleet("coders").out
     assert fleet("coders", "wake", "scripted").code == 3

@@ -92,7 +92,7 @@ def test_a_guess_is_marked_and_explained(fleet: Cli, home: Path) -> None:
     spent(home, {"cost_usd": 1.0, "source": "estimated"})
     printed = fleet("cost", "--by", "coder")
     assert "~$1.00" in printed.out
-    assert "guess" in printed.err
+    assert "is an estimate" in printed.err
     assert "list prices of 20" in printed.err
 
 
@@ -151,7 +151,7 @@ def test_a_time_that_is_none_is_refused(fleet: Cli, when: str) -> None:
 def test_nothing_spent_is_said_and_is_no_table(fleet: Cli) -> None:
     printed = fleet("cost")
     assert printed.out == ""
-    assert "nothing was spent" in printed.err
+    assert "nothing spent" in printed.err
     assert json.loads(fleet("cost", "--json").out) == []
 
 

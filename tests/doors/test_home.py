@@ -15,7 +15,7 @@ from tests.script import script
 def test_init_makes_a_home_and_can_be_called_again(cli: Cli, repo: SampleRepo, home: Path) -> None:
     first = cli("init")
     assert first.code == 0
-    assert f"made the fleet's home {home}" in first.err
+    assert f"created the fleet's home {home}" in first.err
     assert "shop is a repo of this fleet" in first.err
     (home / "fleet.toml").write_text("agents = 7\n")
     again = cli("init")
@@ -28,7 +28,7 @@ def test_init_makes_a_home_and_can_be_called_again(cli: Cli, repo: SampleRepo, h
 def test_init_outside_of_a_repository_says_what_is_missing(cli: Cli) -> None:
     result = cli("init")
     assert result.code == 0
-    assert "no git repository" in result.err
+    assert "not a git repository" in result.err
 
 
 def test_a_bare_repository_is_told_from_none_with_the_way_to_a_clone(
@@ -100,7 +100,7 @@ def test_a_repo_that_got_its_remote_later_can_be_shared(
     repo.git("init", "--quiet", "--bare", str(remote))
     repo.git("remote", "add", "origin", str(remote))
     repo.git("push", "--quiet", "origin", "main")
-    assert f"work on it travels through {remote}" in fleet("init", "--share").err
+    assert f"its work is shared through {remote}" in fleet("init", "--share").err
     assert f"shop through {remote}" in fleet("log").out
 
 
@@ -121,7 +121,7 @@ def test_a_home_named_by_the_option_is_used(cli: Cli, repo: SampleRepo, tmp_path
 def test_a_healthy_fleet_passes_the_doctor(fleet: Cli) -> None:
     result = fleet("doctor")
     assert result.code == 0, result.out
-    assert "mend" not in result.out
+    assert "fix   " not in result.out
     findings = json.loads(fleet("doctor", "--json").out)
     assert {"git", "SQLite", "Python"} <= {finding["what"].split()[0] for finding in findings}
 
@@ -203,7 +203,7 @@ def test_the_doctor_survives_what_is_broken(fleet: Cli, home: Path, file: str) -
     (home / file).write_bytes(b"[[[ neither settings nor a store" * 50)
     result = fleet("doctor")
     assert result.code == 1
-    assert "mend" in result.out
+    assert "fix   " in result.out
 
 
 def test_the_doctor_tells_of_a_missing_git_beside_all_else(

@@ -55,8 +55,8 @@ def test_a_command_imports_only_what_it_needs(fleet: Cli, command: tuple[str, ..
         (("list", "--lable", "x"), 2, "--lable"),
         (("list", "--state", "asleep"), 2, "'asleep' is not a state"),
         (("list", "-n", "0"), 2, "-n"),
-        (("add", "--yolo"), 2, "after two dashes"),
-        (("show",), 2, "`fleet show --help` shows how"),
+        (("add", "--yolo"), 2, "put -- before a title"),
+        (("show",), 2, "see `fleet show --help`"),
         (("show", "nope"), 3, "no task nope"),
         (("answer", "nope", "yes"), 3, "no task nope"),
         (("add", "A", "--needs", "nope"), 3, "no task nope"),
@@ -87,7 +87,7 @@ def test_a_command_imports_only_what_it_needs(fleet: Cli, command: tuple[str, ..
         (("add", " \n "), 2, "error: a title needs at least one visible character"),
         (("add", "x" * 201), 2, "title"),
         (("reject", "nope", "why"), 3, "no task nope"),
-        (("reset",), 4, "forgets every task"),
+        (("reset",), 4, "deletes every task"),
         (("import", "/nowhere"), 2, "cannot read /nowhere"),
         (("config", "set", "agnets", "3"), 2, "did you mean agents?"),
         (("completion", "tcsh"), 2, "tcsh"),
@@ -132,7 +132,7 @@ def test_an_argument_of_any_length_is_answered_in_a_few_lines(fleet: Cli) -> Non
 
 
 @pytest.mark.parametrize(
-    ("home", "says"), [("", "a folder needs a name"), ("/tmp/\udcff", "bytes in its name")]
+    ("home", "says"), [("", "a folder needs a name"), ("/tmp/\udcff", "is not valid UTF-8")]
 )
 def test_a_home_that_has_no_name_or_none_that_is_text_is_refused(
     cli: Cli, repo: SampleRepo, home: str, says: str
@@ -153,7 +153,8 @@ def test_a_folder_that_is_gone_under_our_feet_is_told(fleet: Cli, tmp_path: Path
     for command in (("init",), ("config", "show"), ("add", "One")):
         result = fleet(*command)
         assert result.code == 6
-        assert result.err == "error: the folder that you are in is gone\nhint:  go to another: cd\n"
+        told = "error: the current folder no longer exists\nhint:  change to another one\n"
+        assert result.err == told
 
 
 def test_before_init_the_hint_says_to_init(cli: Cli, repo: SampleRepo) -> None:
@@ -374,7 +375,7 @@ WITHOUT = "import sys; sys.modules |= dict.fromkeys({names!r}); {start}"
 @pytest.mark.parametrize(
     ("names", "args", "says"),
     [
-        (("mcp", "mcp_types", "uvicorn", "starlette", "pydantic"), ("mcp",), "library for MCP"),
+        (("mcp", "mcp_types", "uvicorn", "starlette", "pydantic"), ("mcp",), "MCP library"),
         (("psycopg",), ("status",), "driver for PostgreSQL"),
         (("psycopg.pq",), ("status",), "driver for PostgreSQL"),
     ],

@@ -126,7 +126,7 @@ def test_a_message_says_when_it_will_be_read(fleet: Cli) -> None:
     task = added(fleet, "Work")
     sent = fleet("send", task, "mind the tests")
     assert (sent.code, sent.out) == (0, "")
-    assert sent.err == f"it waits for the next run of {task}\n"
+    assert sent.err == f"it will be read in the next run of {task}\n"
     message = json.loads(fleet("send", task, "and the docs", "--json").out)
     assert (message["task"], message["run"], message["text"]) == (task, None, "and the docs")
     refused = fleet("send", "nobody", "hello")
@@ -144,7 +144,7 @@ def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> 
     assert "asks: Which port?" in fleet("show", task).out
     assert [item["task"] for item in json.loads(fleet("inbox", "--json").out)] == [task]
     assert fleet("answer", task, "8080").code == 0
-    assert "nothing waits" in fleet("inbox").err
+    assert "nothing is waiting" in fleet("inbox").err
     work(fleet)
     assert repo.read("main", "port.txt").strip() == "8080"
 
@@ -157,7 +157,7 @@ def test_reviewed_work_lands_when_a_human_says_so(fleet: Cli, repo: SampleRepo) 
     assert fleet("reject", task, "say it better").code == 0
     work(fleet, code=NEEDS_HUMAN)
     fleet("pause", task)
-    assert f"but it is paused, and waits for `fleet resume {task}`" in fleet("land", task).err
+    assert f"but it is paused until `fleet resume {task}`" in fleet("land", task).err
     fleet("resume", task)
     assert "has landed" in fleet("land", task).err  # at once, because no runner is at work
     assert shown(fleet, task)["state"] == "completed"
@@ -175,7 +175,7 @@ def test_gc_says_what_would_go_and_removes_it(fleet: Cli, home: Path) -> None:
     work(fleet)
     would = fleet("gc", "--dry-run")
     assert "worktree" in would.out
-    assert "would go" in would.err
+    assert "would be removed" in would.err
     assert fleet("gc").out == would.out
     assert fleet("gc").out == ""
 
@@ -206,7 +206,7 @@ def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -
         runner.send_signal(signal.SIGINT)
         out, err = runner.communicate(timeout=60)
     assert runner.returncode == 130
-    assert "stopping gently" in err
+    assert "stopping gracefully" in err
     assert "Traceback" not in err
     assert "runner.stopped" in out
     assert shown(fleet, task)["state"] == "pending"
@@ -250,7 +250,7 @@ def test_ctrl_c_tells_its_words_inside_the_live_view(fleet: Cli) -> None:
     with terminal("run") as screen:
         screen.wait_for("halfway")
         screen.press("\x03")
-        screen.wait_for("stopping gently")
+        screen.wait_for("stopping gracefully")
         assert screen.ended() == 130
     assert "runner.stopped" in fleet("log").out
 
@@ -323,7 +323,7 @@ def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
 def test_agents_are_shown_with_the_machine_that_they_are_on(
     fleet: Cli, repo: SampleRepo, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert fleet("agents").out == "no agent; `fleet run` seats some\n"
+    assert fleet("agents").out == "no agents; `fleet run` starts some\n"
     monkeypatch.setenv("FLEET_HOST", "lab-3")
     look = f"shell {sys.executable} -m codefleet --home {home} agents"
     task = added(fleet, "Look", "-d", script(f"{look} --json > a.json", f"{look} > a.txt"))
@@ -360,14 +360,14 @@ def test_a_number_of_agents_that_cannot_be_is_refused(fleet: Cli) -> None:
     for wrong in ("0", "3..2", "-1..2", "257", "many", "1..", "..2"):
         result = fleet("run", f"--agents={wrong}")
         assert result.code == 2, wrong
-        assert "nor like 0..8" in result.err
+        assert "or a range such as 0..8" in result.err
 
 
 def test_a_runner_of_one_coder_says_what_it_skips(fleet: Cli) -> None:
     added(fleet, "Theirs", "--coder", "claude")
     added(fleet, "Ours", "-d", script("write a.txt a"))
     done = fleet("run", "--coder", "scripted", "--until-idle")
-    assert "skips 1 task for other agent programs: 1 for claude" in done.err
+    assert "skipping 1 task for other agent programs: 1 for claude" in done.err
 
 
 def test_work_that_a_dirty_checkout_holds_up_has_its_own_word_and_a_line_in_the_inbox(

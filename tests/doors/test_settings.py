@@ -34,7 +34,7 @@ def test_show_lists_every_setting_with_its_source(
 
 def test_a_repos_file_counts_when_it_is_on_the_trunk(fleet: Cli, repo: SampleRepo) -> None:
     result = fleet("config", "set", "landing", "review", "--repo")
-    assert "counts when it is committed to the trunk" in result.err
+    assert "takes effect once it is committed to the trunk" in result.err
     assert json.loads(fleet("config", "show", "--json").out)["landing"]["value"] == "queue"
     assert "differs from the one on the trunk" in fleet("config", "show").err
     assert "only that one counts" in fleet("doctor").out
@@ -55,7 +55,7 @@ def test_set_warns_when_something_stronger_holds(
     fleet: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FLEET_AGENTS", "9")
-    assert "FLEET_AGENTS is stronger" in fleet("config", "set", "agents", "5").err
+    assert "FLEET_AGENTS overrides it" in fleet("config", "set", "agents", "5").err
 
 
 def test_a_bad_value_is_refused_and_the_file_stays(fleet: Cli, home: Path) -> None:

@@ -88,7 +88,7 @@ def test_nothing_ready_is_told_with_the_way_to_learn_why(fleet: Cli) -> None:
     added(fleet, "Later", "--not-before", "+2h")
     result = fleet("ready")
     assert (result.code, result.out) == (0, "")
-    assert result.err == "nothing is ready; `fleet list` tells what each task waits for\n"
+    assert result.err == "nothing is ready; `fleet list` shows what each task waits for\n"
 
 
 def test_show_tells_what_a_task_needs_and_holds_up(fleet: Cli) -> None:

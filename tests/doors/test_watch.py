@@ -12,7 +12,7 @@ def test_a_question_is_answered_in_the_view_of_a_run(fleet: Cli, repo: SampleRep
     task = added(fleet, "Choose a port", "-d", steps)
     with terminal("run") as screen:
         screen.wait_for("NEEDS YOU")
-        screen.wait_for("own words", screen.press("a"))
+        screen.wait_for("type your own", screen.press("a"))
         screen.wait_for("1 of 1 done", screen.press("2"))
         screen.press("q")
         assert screen.ended() == 130
@@ -25,7 +25,7 @@ def test_q_stops_a_run_gently_and_once_more_at_once(fleet: Cli) -> None:
     task = added(fleet, "Hold", "-d", stubborn)
     with terminal("run") as screen:
         screen.wait_for("halfway")
-        screen.wait_for("stopping gently", screen.press("q"))
+        screen.wait_for("stopping gracefully", screen.press("q"))
         screen.press("q")
         assert screen.ended() == 130
     assert shown(fleet, task)["state"] == "pending"

@@ -243,9 +243,9 @@ def test_a_stage_that_is_blocked_says_why_and_one_that_waits_again_has_no_bar(
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("x.yaml", "stages: [{name: a}]\nstages: [{name: b}]\n", "line 2: 'stages' is said twice"),
-        ("x.yaml", "stages:\n- name: a\n  prompt: p\n  name: b\n", "line 4: 'name' is said twice"),
-        ("x.json", '{"stages": [], "stages": []}', "'stages' is said twice"),
+        ("x.yaml", "stages: [{name: a}]\nstages: [{name: b}]\n", "line 2: 'stages' is given twice"),
+        ("x.yaml", "stages:\n- name: a\n  prompt: p\n  name: b\n", "line 4: 'name' is given twice"),
+        ("x.json", '{"stages": [], "stages": []}', "'stages' is given twice"),
     ],
 )
 def test_what_is_said_twice_is_refused_and_not_dropped(
@@ -272,6 +272,6 @@ def test_lists_say_that_a_stage_failed_although_its_workflow_went_on_and_why_oth
     assert (done.code, "0/3 stages done" in done.out) == (1, True)
     listed = fleet("list", "--all").out
     why = "claimed to be done but changed nothing: .*"
-    assert re.search(rf"failed +3 +w: tried +{why}; its workflow went on", listed)
+    assert re.search(rf"failed +3 +w: tried +{why}; its workflow continued", listed)
     assert re.search(rf"failed +3 +w: bad +{why}", listed)
     assert re.search(r"cancelled +3 +w: after +it needs bad, which failed", listed)

@@ -251,7 +251,7 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
     async def shown() -> bool:
         status = click.unstyle("\n".join(draw(await pair.bob.status())))
         agent = re.search(r"agent-1 +waits .*waits for the remote of shop, away since", status)
-        return bool(agent and "the remote of shop has been away for" in status)
+        return bool(agent and "the remote of shop has been unreachable for" in status)
 
     async def cut_and_finish() -> bool:
         await crew.wait_for(_working(pair.ada))

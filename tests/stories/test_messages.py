@@ -221,4 +221,4 @@ async def test_a_message_that_the_last_agent_of_a_task_never_read_is_told(
         ("run.warned", "the agent did not read: mind the tests")
     ]
     page = await task_page.read(fleet, task.id)
-    assert "no agent has read: mind the tests" in task_page.draw(page)
+    assert "not read by an agent yet: mind the tests" in task_page.draw(page)

@@ -106,7 +106,7 @@ async def test_a_question_is_answered_by_the_number_of_an_option(screen: Screen)
     await screen.until_state("q2v8ynrt", State.PENDING)
     (question,) = await screen.fleet.questions_of((await screen.fleet.get("q2v8ynrt")).id)
     assert question.answer == "json"
-    await screen.until(lambda: "q2v8ynrt goes on" in screen.toasts)
+    await screen.until(lambda: "q2v8ynrt continues" in screen.toasts)
     await screen.until(lambda: "Which format" not in screen.text())
 
 
@@ -221,7 +221,7 @@ async def test_while_the_store_is_away_the_last_board_stays(
     with monkeypatch.context() as patched:
         patched.setattr(Fleet, "last_seq", away)
         await screen.scene.add("zzzzzzzz", "Comes later")
-        await screen.until(lambda: "store away since" in screen.text("head"))
+        await screen.until(lambda: "store unreachable since" in screen.text("head"))
         assert "Extract the mailer" in screen.text()
         await screen.until(lambda: "the store does not answer" in screen.toasts)
         await screen.press("j", "P", "p")
@@ -242,8 +242,8 @@ async def test_q_asks_the_runner_to_stop_and_does_not_leave(tmp_path: Path) -> N
     async with opened(tmp_path / "home", stop=lambda: asked.append("stop")) as screen:
         await screen.press("q", "ctrl+c")
         assert asked == ["stop", "stop"]
-        screen.app.tell("stopping gently; once more stops at once")
-        assert "stopping gently" in screen.text()
+        screen.app.tell("stopping gracefully; again stops at once")
+        assert "stopping gracefully" in screen.text()
 
 
 async def test_a_narrow_screen_keeps_help_and_quit(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ async def test_a_screen_that_breaks_leaves_lines(
         told = ""
         async with asyncio.timeout(BOUND_S):
             while "Comes later" not in told:
-                if "the screen broke" in told:
+                if "the screen crashed" in told:
                     await made.add(f"z{len(told):07}", "Comes later")
                 await asyncio.sleep(0.01)
                 told += "".join(capfd.readouterr())

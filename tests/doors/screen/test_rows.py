@@ -83,7 +83,7 @@ def test_words_filter_the_board(board: Board) -> None:
     assert "Extract the mailer" in shown
     assert "Mail receipts" in shown
     assert "Describe the API" not in shown
-    assert "nothing has the words" in drawn(board, words="nowhere at all")
+    assert "nothing matches" in drawn(board, words="nowhere at all")
 
 
 def test_everything_with_a_key_can_be_chosen_once(board: Board) -> None:
@@ -135,7 +135,7 @@ async def test_the_expected_end_is_unknown_without_history(tmp_path: Path) -> No
         await made.add("aaaaaaaa", "First", complexity=Complexity.SMALL)
         await made.start("aaaaaaaa")
         board = await BoardReader(made.fleet).read()
-        assert "end unknown" in drawn(board)
+        assert "no estimate" in drawn(board)
         assert "usual ?" in drawn(board)
 
 

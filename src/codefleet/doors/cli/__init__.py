@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the program and leave with the exit code that fits how it ended."""
-    gc.disable()  # while modules load there is no garbage, and looking for it takes a tenth of it
+    """Run the program and exit with the matching exit code."""
+    gc.disable()  # imports leave no garbage, and looking for it takes a tenth of their time
     try:
-        from codefleet.doors.cli.program import run  # here, so that Ctrl-C is heeded from the start
+        from codefleet.doors.cli.program import run  # here, so that Ctrl-C works from the start
 
         run(args)
     except KeyboardInterrupt:

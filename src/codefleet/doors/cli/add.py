@@ -1,4 +1,4 @@
-"""Add tasks: one from the words on the command line, or many from a file."""
+"""Add tasks: one from the command line, or many from a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,9 +25,9 @@ COMPARED = 20
 
 @click.command()
 @click.argument("title", required=False)
-@click.option("-d", "--description", metavar="TEXT", help="What to do, at length; - reads stdin.")
+@click.option("-d", "--description", metavar="TEXT", help="What to do, in detail; - reads stdin.")
 @click.option("--priority", type=click.IntRange(1, 5), help="1 to 5; 5 is most urgent.  [3]")
-@click.option("--label", "labels", multiple=True, help="A word to find it by; repeatable.")
+@click.option("--label", "labels", multiple=True, help="A label to find it by; repeatable.")
 @click.option("--scope", multiple=True, metavar="GLOB", help="Files it may touch; repeatable.")
 @click.option(
     "--needs",
@@ -36,25 +36,27 @@ COMPARED = 20
     shell_complete=complete_task,
     help="A task that must complete first; repeatable.",
 )
-@click.option("--check", "checks", multiple=True, metavar="CMD", help="Must succeed; repeatable.")
+@click.option(
+    "--check", "checks", multiple=True, metavar="CMD", help="A command that must pass; repeatable."
+)
 @click.option(
     "--complexity", type=size, metavar="SIZE", help="trivial, small, medium, large or xl."
 )
-@click.option("--coder", help="The agent program.")
-@click.option("--model", help="The model it uses.")
-@click.option("--fallback", metavar="CODER", help="Goes on, once, while the coder's account rests.")
-@click.option("--repo", metavar="PATH|NAME", help="Where to work, if not in the repository here.")
-@click.option("--budget", type=amount, metavar="USD", help="What it may cost.")
-@click.option("--budget-tokens", type=whole_number, metavar="N", help="How many tokens it may use.")
-@click.option("--not-before", metavar="TIME", help="'2026-11-16 09:00', or +2h from now.")
+@click.option("--coder", help="The agent program to use.")
+@click.option("--model", help="The model to use.")
+@click.option("--fallback", metavar="CODER", help="Takes over, once, while the account rests.")
+@click.option("--repo", metavar="PATH|NAME", help="Where to work; default: this repository.")
+@click.option("--budget", type=amount, metavar="USD", help="Maximum cost.")
+@click.option("--budget-tokens", type=whole_number, metavar="N", help="Maximum tokens.")
+@click.option("--not-before", metavar="TIME", help="Earliest start: '2026-11-16 09:00', or +2h.")
 @click.option(
-    "--attempts", "max_attempts", type=whole_number, metavar="N", help="How often to try."
+    "--attempts", "max_attempts", type=whole_number, metavar="N", help="Maximum attempts."
 )
 @click.option(
-    "--timeout", "timeout_s", type=amount, metavar="S", help="The longest a run may take."
+    "--timeout", "timeout_s", type=amount, metavar="S", help="Time limit of a run, in seconds."
 )
 @click.option("--assign", "assignee", metavar="AGENT", help="Only this agent may take it.")
-@click.option("--file", "source", metavar="FILE|-", help="Tasks from YAML or JSON, all or none.")
+@click.option("--file", "source", metavar="FILE|-", help="Tasks in YAML or JSON, all or none.")
 @click.option("--strict", is_flag=True, help="Refuse a scope that matches no file.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the id.")
 @json_option
@@ -67,7 +69,7 @@ def add(
     as_json: bool,
     **fields: Any,
 ) -> None:
-    """Queue a task, or all the tasks of a file.
+    """Queue a task, or all tasks in a file.
 
     \b
     fleet add "Extract the mailer" --scope 'src/mail/**' --priority 4
@@ -75,7 +77,7 @@ def add(
     fleet add --file tasks.yaml
     """
     if (title is None) == (source is None):
-        raise click.UsageError("say a title, or --file FILE", click.get_current_context())
+        raise click.UsageError("give a title, or --file FILE", click.get_current_context())
     drafts = read_drafts(source) if source else [_draft(title, fields)]
 
     async def queue(fleet: "Fleet") -> Sequence[Task]:
@@ -98,7 +100,7 @@ def add(
 
 
 def _draft(title: str | None, said: dict[str, Any]) -> Draft:
-    """Words -> a draft."""
+    """The draft that the arguments describe."""
     text = said.pop("description")
     for name in (said["coder"], said["fallback"]):
         if name is not None:
@@ -116,7 +118,7 @@ def _draft(title: str | None, said: dict[str, Any]) -> Draft:
 
 
 async def _placed(fleet: "Fleet", drafts: Sequence[Draft], option: str | None) -> Sequence[Draft]:
-    """The drafts with their repos by name: their own, that of --repo, or the one we stand in."""
+    """The drafts with their repos by name: their own, else --repo, else the current one."""
     wanted = dict.fromkeys(draft.repo or option for draft in drafts)
     names = {each: await repo_name(fleet, each) for each in wanted}
     placed = [draft.evolve(repo=names[draft.repo or option]) for draft in drafts]
@@ -124,7 +126,7 @@ async def _placed(fleet: "Fleet", drafts: Sequence[Draft], option: str | None) -
 
 
 async def _based(fleet: "Fleet", draft: Draft) -> Draft:
-    """The draft with a base that may be one, before it costs a run."""
+    """The draft with its base resolved, so that a bad one is refused before it costs a run."""
     if draft.base is None or draft.repo is None:
         return draft
     from codefleet.runner.repos import base  # here, because few tasks have one
@@ -141,13 +143,13 @@ async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:
                 known.add(need)
             except NotFound:
                 raise NotFound(
-                    f"{entry_name(number, draft)}: needs {need}, which is no task",
+                    f"{entry_name(number, draft)}: needs {need}, which is not a task",
                     hint="a need is the `name` of another entry, or the id of a task",
                 ) from None
 
 
 async def _scopes_match(fleet: "Fleet", drafts: Sequence[Draft], strict: bool) -> None:
-    """A glob that matches nothing is often a slip, but files may be yet to come."""
+    """Warn of a glob that matches nothing: often a typo, but the task may create the files."""
     from codefleet.domain import scope
 
     files: dict[str, list[str]] = {}
@@ -165,8 +167,8 @@ async def _scopes_match(fleet: "Fleet", drafts: Sequence[Draft], strict: bool) -
 def _matches_nothing(glob: str, repo: str, strict: bool) -> None:
     problem = f"the scope {glob!r} matches no file in {repo}"
     if strict:
-        raise Invalid(problem, hint="without --strict this is only a warning: files may come")
-    say(f"warning: {clean(problem)} now; the task may only make new files there")
+        raise Invalid(problem, hint="without --strict this is only a warning")
+    say(f"warning: {clean(problem)} yet; the task can only create files there")
 
 
 async def _files(repo: Repo) -> list[str]:
@@ -178,7 +180,7 @@ async def _files(repo: Repo) -> list[str]:
 
 
 def _point_out_missing(fleet: "Fleet", tasks: Sequence[Task]) -> None:
-    """Warn of tasks that no agent here could do, before a run of theirs fails."""
+    """Warn of tasks that no agent here can do, before a run fails."""
     from codefleet.domain.routing import coder_for
     from codefleet.runner.agents.programs import missing, without_script
 

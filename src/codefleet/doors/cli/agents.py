@@ -15,11 +15,11 @@ HEADINGS = ("AGENT", "STATE", "HOST", "TASK", "CODER", "SEEN", "LOAD", "FREE")
 @click.command()
 @json_option
 def agents(as_json: bool) -> None:
-    """Show every agent on every machine: what it does, and how hard its machine works.
+    """Show all agents: what each one is doing, and how busy its machine is.
 
-    SEEN is the time since its runner last showed life; one that is silent for longer than its lease
-    is offline. LOAD is what wanted to run in the last minute for each processor: above 1, processes
-    wait. FREE is the memory that is left.
+    SEEN is the time since its runner's last heartbeat; after longer than its lease, the agent is
+    offline. LOAD is the one-minute load average per processor: above 1, processes wait. FREE is
+    free memory.
     """
     crew = look(lambda fleet: fleet.crew())
     if as_json:
@@ -30,7 +30,7 @@ def agents(as_json: bool) -> None:
     if crew.standing_by:
         click.echo(show.standing_by(crew.standing_by))
     elif not crew.seats:
-        click.echo("no agent; `fleet run` seats some")
+        click.echo("no agents; `fleet run` starts some")
 
 
 def _row(agent: Agent, now: datetime) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Move the story of tasks that are long finished into compressed files."""
+"""Move the events of long-finished tasks to compressed files."""
 
 import click
 
@@ -13,17 +13,17 @@ from codefleet.doors.cli.text import count
     metavar="SPAN",
     default="30d",
     show_default=True,
-    help="Only of tasks that finished so long ago: 12h, 30d, 8w.",
+    help="Only tasks that finished this long ago: 12h, 30d, 8w.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say how much would go.")
+@click.option("--dry-run", is_flag=True, help="Only show how much would be moved.")
 def archive(older_than: str, dry_run: bool) -> None:
-    """Move events of finished tasks out of the store, into compressed files in the home.
+    """Move events of finished tasks from the store to compressed files in the home.
 
-    `fleet log --archived` reads them back. Tasks, runs and what was spent stay in the store.
+    `fleet log --archived` reads them back. Tasks, runs and costs stay in the store.
     """
     age = span(older_than)
     moved = call(lambda fleet: fleet.archive(older_than=age, dry_run=dry_run))
     for file in moved.files:
         click.echo(file)
     what = f"{count(moved.events, 'event')} of {count(moved.tasks, 'task')}"
-    say(f"{what} {'would go' if dry_run else 'moved'}")
+    say(f"{what} {'would be moved' if dry_run else 'moved'}")

@@ -1,4 +1,4 @@
-"""What the commands share: opening the fleet, the option --json, and arguments that name tasks."""
+"""What the commands share: opening the fleet, the --json option, and task arguments."""
 
 import asyncio
 import gc
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON for programs.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def home() -> Path:
-    """The fleet's own folder, as this call names it."""
+    """The fleet's home for this command."""
     folder: Path = click.get_current_context().find_root().obj
     return folder
 
@@ -36,7 +36,7 @@ def call(verb: "Callable[[Fleet], Awaitable[T]]", *, create: bool = False) -> T:
 
 
 def look(verb: "Callable[[Fleet], Awaitable[T]]") -> T:
-    """The same for who only reads: a settings file that is broken is a warning."""
+    """The same for reading only: a broken settings file is just a warning."""
     return asyncio.run(_with_fleet(home(), verb, warn=_warn))
 
 
@@ -50,25 +50,25 @@ async def _with_fleet(
     from codefleet.wiring import open_fleet  # here, so that `--help` need not load a store
 
     async with open_fleet(folder, create=create, warn=warn) as fleet:
-        gc.freeze()  # all is loaded: from here on garbage is collected, but not sought in modules
+        gc.freeze()  # everything is loaded: collect garbage from here on, but not in modules
         gc.enable()
         return await verb(fleet)
 
 
 def refuse_agents(verb: str) -> None:
-    """Refuse an agent of this fleet what is a human's and no verb of the core does."""
+    """Refuse an agent of this fleet what only humans may do and no core verb checks."""
     from codefleet import callers
     from codefleet.domain import access
 
     if callers.below(home()):
         access.refuse_agents(verb)
     elif callers.tags():
-        with suppress(StoreTrouble):  # without a store there is no fleet that it could belong to
+        with suppress(StoreTrouble):  # without a store there is no fleet it could belong to
             call(lambda fleet: fleet.permit(verb))
 
 
 def say(words: str) -> None:
-    """Words for the human go to stderr; stdout is for data."""
+    """Print a message for the user to stderr; stdout is for data."""
     click.echo(words, err=True)
 
 
@@ -80,7 +80,7 @@ def _warn(words: str) -> None:
 
 def coder_exists(name: str) -> None:
     """Refuse the name of a coder that is not installed, before it costs a run."""
-    from codefleet.coders.registry import refuse_unknown  # here: to look for plug-ins takes time
+    from codefleet.coders.registry import refuse_unknown  # here: finding plug-ins takes time
 
     refuse_unknown(name)
 
@@ -88,7 +88,7 @@ def coder_exists(name: str) -> None:
 def complete_task(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """Ids that begin so, for the shell. The program's own callback has not run then."""
+    """Matching task ids for the shell, which asks before the program's own callback runs."""
     from click.shell_completion import CompletionItem
 
     named = ctx.find_root().params.get("home")

@@ -1,4 +1,4 @@
-"""Seeing a workflow through: with a runner of our own, or by watching when one is at work on it."""
+"""Carry out a workflow: with our own runner, or by watching one that already works on it."""
 
 from contextlib import AsyncExitStack
 
@@ -17,8 +17,7 @@ LOOK_AGAIN_S = 2.0
 
 
 async def carry_out(fleet: Fleet, flow: str, *, agents: int | None, quiet: bool) -> int:
-    """See it through until it has ended, or waits for a human; returns the signal that stopped it,
-    if one did."""
+    """Work until it ends or waits for a human; returns the signal that stopped us, or 0."""
     async with AsyncExitStack() as stack:
         view = None if quiet else await stack.enter_async_context(watching(home(), flow))
         if await _is_staffed(fleet, flow) and await _watch(fleet, flow):
@@ -32,7 +31,7 @@ async def carry_out(fleet: Fleet, flow: str, *, agents: int | None, quiet: bool)
 
 
 async def _watch(fleet: Fleet, flow: str) -> bool:
-    """Watch until nothing goes on by itself; False when those who worked on it have gone."""
+    """Watch until nothing proceeds by itself; False if the runners that worked on it are gone."""
     while await going_on(fleet, await fleet.family_of(flow), seated=True):
         news = await fleet.changed(await fleet.last_seq(), within=LOOK_AGAIN_S)
         if not news and not await _is_staffed(fleet, flow):
@@ -41,7 +40,7 @@ async def _watch(fleet: Fleet, flow: str) -> bool:
 
 
 async def _is_staffed(fleet: Fleet, flow: str) -> bool:
-    """Is a runner at work that takes everything in it that has not ended?"""
+    """Is there a live runner that takes every unfinished task in it?"""
     ids = await fleet.family_of(flow)
     left = [task for task in await fleet.list(TaskQuery(ids=ids)) if not task.state.is_final]
     alive = [it for it in await departed.living(fleet) if it.workflow in (None, flow)]

@@ -1,4 +1,4 @@
-"""`fleet coders`: what each can do, who rests, and what a recorded output means to a run."""
+"""`fleet coders`: what each can do, which accounts rest, and how recorded output is read."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @json_option
 @click.pass_context
 def coders(ctx: click.Context, as_json: bool) -> None:
-    """List the kinds of agents, what each can do, and which of their accounts rest."""
+    """List the agent programs, what each can do, and which accounts are resting."""
     if ctx.invoked_subcommand:
         return
     described = [_described(coder, load(home(), env=os.environ)) for coder in _installed()]
@@ -53,24 +53,24 @@ def coders(ctx: click.Context, as_json: bool) -> None:
 @click.argument("name", metavar="ACCOUNT")
 @json_option
 def wake(name: str, as_json: bool) -> None:
-    """Let an account be used again: you have logged in, or its limit is gone."""
+    """Use an account again, after you log in or its limit is lifted."""
     woken = call(lambda fleet: fleet.wake(name))
     if as_json:
         show.noun(woken)
     else:
-        say(f"{clean(woken.account)} is used again")
+        say(f"{clean(woken.account)} can be used again")
 
 
 @coders.command("read")
 @click.argument("name", shell_complete=lambda _c, _p, text: _beginning(text))
 @click.argument("file", type=FILE)
 @click.option(
-    "--exit-code", type=int, default=0, help="How the program ended; -9 means by signal 9."
+    "--exit-code", type=int, default=0, help="The program's exit code; -9 means killed by signal 9."
 )
-@click.option("--stderr", type=FILE, help="A file with what it printed on stderr.")
+@click.option("--stderr", type=FILE, help="A file with its stderr output.")
 @json_option
 def read(name: str, file: Path, exit_code: int, stderr: Path | None, as_json: bool) -> None:
-    """Read a recorded output as a run would, and say what it means."""
+    """Read recorded output as a run would, and show what it means."""
     exit = Exit(code=exit_code) if exit_code >= 0 else Exit(signal=-exit_code)
     complaints = stderr.read_text(errors="replace") if stderr else ""
     printed_at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
@@ -100,7 +100,7 @@ def _installed() -> Iterator[Coder]:
 
 
 def _rests() -> Sequence[Rest]:
-    """The accounts that rest; where there is no fleet yet, none does."""
+    """The resting accounts; none if there is no fleet yet."""
     try:
         return look(lambda fleet: fleet.rests())
     except StoreTrouble:
@@ -157,7 +157,7 @@ def _line(signal: Signal) -> str:
 
 
 def _summary(found: Recording) -> str:
-    """The outcome for a human: what is not known is left out."""
+    """The outcome for a human, without what is unknown."""
     told = _outcome(found)
     told |= {"ok": _yes(told["ok"]), "usage": show.usage(found.heard.spent), "cost_usd": None}
     return "\n".join(f"{key:<9}  {clean(str(value))}" for key, value in told.items() if value)

@@ -1,4 +1,4 @@
-"""Completion for shells."""
+"""Shell completion."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -16,7 +16,7 @@ INSTALL = {
 @click.argument("shell", type=click.Choice(list(INSTALL)))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that lets a shell complete commands, options and task ids."""
+    """Print the completion script for a shell: commands, options and task ids."""
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(ctx.find_root().command, {}, "fleet", "_FLEET_COMPLETE").source()

@@ -43,12 +43,14 @@ class Moment(click.ParamType[datetime]):
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{clean(value)!r} is no day; say 2026-11-01, or 12h, 7d, 2w for so long ago")
+            self.fail(
+                f"{clean(value)!r} is not a date such as 2026-11-01, or an age such as 12h, 7d, 2w"
+            )
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class Row:
-    """What the rows of the bill with the same names amount to, whatever the source."""
+    """The sum of all rows with the same names, whatever their source."""
 
     def __init__(self, rows: Sequence[Spent], in_money: bool = True) -> None:
         self.usage = sum((row.usage for row in rows), start=Usage())
@@ -62,7 +64,7 @@ class Row:
 
     @property
     def money(self) -> str:
-        """Money, with `~` where a part is guessed and `?` where a part has no price."""
+        """The cost, with `~` if part of it is estimated and `?` if part of it has no price."""
         if self.sources == {Source.UNPRICED}:
             return "?"
         rough = "~" if Source.ESTIMATED in self.sources else ""
@@ -77,7 +79,7 @@ class Row:
     type=click.Choice(BY),
     default=("day", "coder"),
     show_default=True,
-    help="A row for each; repeatable.",
+    help="One row for each; repeatable.",
 )
 @click.option(
     "--since",
@@ -87,13 +89,13 @@ class Row:
     metavar="WHEN",
     help="A day (2026-11-01), or how long ago (12h, 7d, 2w).",
 )
-@click.option("--until", type=Moment(), metavar="WHEN", help="The same; without it, until now.")
+@click.option("--until", type=Moment(), metavar="WHEN", help="The same; default: now.")
 @json_option
 def cost(by: tuple[str, ...], since: datetime, until: datetime | None, as_json: bool) -> None:
     """Show what the agents cost, by day, coder, model, repo or task.
 
-    Days begin at midnight UTC. Money is what an agent program reported, else its tokens at list
-    prices or at your own.
+    Days begin at midnight UTC. The cost is what the agent program reported or, if it reported none,
+    its tokens at list prices or at your own.
     """
     by = tuple(dict.fromkeys(by))
 
@@ -108,7 +110,7 @@ def cost(by: tuple[str, ...], since: datetime, until: datetime | None, as_json: 
     if as_json:
         show.nouns(rows)
     elif not rows:
-        say(f"nothing was spent since {since:%Y-%m-%d %H:%M} UTC")
+        say(f"nothing spent since {since:%Y-%m-%d %H:%M} UTC")
     else:
         click.echo(_drawn(by, rows, titles))
         for words in _notes(rows, unpriced):
@@ -116,7 +118,7 @@ def cost(by: tuple[str, ...], since: datetime, until: datetime | None, as_json: 
 
 
 def _drawn(by: Sequence[str], rows: Sequence[Spent], titles: Mapping[str, str]) -> str:
-    """A table with bars and a total: days in their order, other things the dearest first."""
+    """A table with bars and a total: days in order, anything else by descending cost."""
     total = Row(rows)
     sums = _summed(by, rows, in_money=bool(total.usage.cost_usd))
     largest = max(each.size for each in sums.values()) or 1
@@ -145,7 +147,7 @@ def _named(name: str, titles: Mapping[str, str]) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Numbers under one another, to the right."""
+    """The cells of each column, right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [[cell.rjust(wide) for cell, wide in zip(row, widths, strict=True)] for row in rows]
 
@@ -157,16 +159,16 @@ def _bar(share: float) -> str:
 
 
 def _notes(rows: Iterable[Spent], unpriced: Sequence[str]) -> Iterator[str]:
-    """What one should know of the money above."""
+    """Notes on the costs above."""
     total = Row(list(rows))
     if total.sources & {Source.PRICED, Source.ESTIMATED}:
         from codefleet.runner.bounds.billing import price_list  # here, because few bills need it
 
-        yield f"money from tokens is at list prices of {price_list().as_of}, or at your own"
+        yield f"costs computed from tokens use list prices of {price_list().as_of}, or your own"
     if Source.ESTIMATED in total.sources:
-        yield "~ is a guess from the length of prompts and output: that program tells no tokens"
+        yield "~ is an estimate from the length of prompts and output: no tokens were reported"
     if total.unpriced:
-        yield f"? is for {count(total.unpriced, 'token')} of a model without a price"
+        yield f"? stands for {count(total.unpriced, 'token')} of a model without a price"
         yield from _prices_wanted(unpriced)
 
 
@@ -174,9 +176,9 @@ def _prices_wanted(models: Sequence[str]) -> Iterator[str]:
     """How to give these models a price."""
     named = [model for model in dict.fromkeys(models) if model]
     if named:
-        yield f"give it one, in US dollars per million tokens (into {home() / 'fleet.toml'}):"
+        yield f"set one, in US dollars per million tokens (in {home() / 'fleet.toml'}):"
     for model in named:
         price = "'{ input = 1.25, output = 10, cached = 0.125 }'"
         yield clean(f"  fleet config set {shlex.quote(f'prices.{model}')} {price}")
     if len(named) < len(set(models)):
-        yield "some runs name no model: say which with --model, or `fleet config set model NAME`"
+        yield "some runs name no model: choose one with --model, or `fleet config set model NAME`"

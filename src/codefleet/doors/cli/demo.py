@@ -1,4 +1,4 @@
-"""A real fleet at work in a sample repository: real git, real processes, an agent without a key."""
+"""A real fleet in a sample repository: real git, real processes, an agent that needs no key."""
 
 import asyncio
 import shutil
@@ -36,16 +36,16 @@ AUTHOR = ("-c", "user.name=demo", "-c", "user.email=demo@codefleet.invalid")
     help="Keep the repository and the fleet's home in this new folder.",
 )
 def demo(keep: Path | None) -> None:
-    """See a fleet of four agents work a small backlog, with no key and no network."""
+    """Watch four agents work through a small backlog; no key or network needed."""
     folder = _make_room(keep)
     try:
         began = time.monotonic()
         tests = asyncio.run(_show(folder))
-        say(f"{tests}; all of it in {duration(time.monotonic() - began)}")
+        say(f"{tests}; took {duration(time.monotonic() - began)}")
         if keep:
             _point_around(folder)
         else:
-            say("to look around in it: fleet demo --keep DIR")
+            say("to explore the result: fleet demo --keep DIR")
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -61,7 +61,7 @@ async def _show(folder: Path) -> str:
     async with open_fleet(home, create=True, flags=SETTINGS) as fleet:
         await register(fleet, repo)
         tasks = await fleet.add(read_drafts(str(SAMPLE / "tasks.yaml")))
-        say(f"{len(tasks)} tasks in the queue of {repo}, {AGENTS} agents")
+        say(f"{len(tasks)} tasks queued for {repo}, {AGENTS} agents")
         await asyncio.gather(_work(fleet, home), _answer_what_is_asked(home, tasks))
         await _sum_up(fleet, tasks)
     return await asyncio.to_thread(_test_trunk, repo)
@@ -86,7 +86,7 @@ async def _work(fleet: "Fleet", home: Path) -> None:
 
 
 async def _answer_what_is_asked(home: Path, tasks: "Sequence[Task]") -> None:
-    """Play the human: answer the one question of the demo."""
+    """Play the human: answer the demo's one question."""
     from codefleet.wiring import open_fleet
 
     async with open_fleet(home) as fleet:
@@ -106,7 +106,7 @@ async def _sum_up(fleet: "Fleet", tasks: "Sequence[Task]") -> None:
     say(f"{landed} of {len(ended)} tasks landed on the trunk, {len(runs)} runs, {spent:.2f} USD")
     if landed < len(ended):
         stuck = ", ".join(f"{task.title} ({task.state})" for task in ended if not task.landed)
-        raise Refused(f"the demo did not end well: {stuck}", hint="see it with --keep DIR")
+        raise Refused(f"the demo failed: {stuck}", hint="inspect it with --keep DIR")
 
 
 def _make_room(keep: Path | None) -> Path:
@@ -119,7 +119,7 @@ def _make_room(keep: Path | None) -> Path:
 
 
 async def _make_repo(folder: Path) -> Path:
-    """A little program with its tests, under git."""
+    """A small program with its tests, under git."""
     from codefleet.runner.repos.git import Git
 
     shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("tasks.yaml", "__pycache__"))
@@ -146,7 +146,7 @@ def _test_trunk(repo: Path) -> str:
 
 def _point_around(folder: Path) -> None:
     home = f"--home {folder / 'home'}"
-    say("look around:")
+    say("explore it:")
     for command in (
         f"git -C {folder / 'tally'} log --oneline --graph",
         f"fleet {home} list --all",

@@ -12,13 +12,13 @@ from codefleet.doors.cli.call import json_option, look, task_argument
 
 @click.command()
 @task_argument
-@click.option("--stat", is_flag=True, help="Only which files changed, and by how much.")
+@click.option("--stat", is_flag=True, help="Show only which files changed, and by how much.")
 @json_option
 def diff(task: str, stat: bool, as_json: bool) -> None:
-    """Show what a task changed: its branch against where it began.
+    """Show what a task changed: its branch compared with where it started.
 
-    Of a task that is being worked on, the worktree as it is now. With --json, the changes that the
-    fleet itself saw.
+    For a running task, its worktree as it is now. With --json, the changes that the fleet itself
+    recorded.
     """
     from codefleet.runner.repos.difference import PLAIN, work_of  # here, so that `--help` is quick
     from codefleet.runner.repos.git import MACHINE
@@ -30,7 +30,7 @@ def diff(task: str, stat: bool, as_json: bool) -> None:
         return
     sys.stdout.flush()
     options = [*PLAIN, *(["--stat"] if stat else [])]
-    # Git writes to our own stdout, so that the user's pager and colours are at work.
+    # Git writes to our own stdout, so that the user's pager and colours apply.
     done = subprocess.run(
         ["git", *MACHINE, "diff", *options, *work.revisions, "--"],
         cwd=work.folder,

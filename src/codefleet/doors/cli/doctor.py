@@ -1,4 +1,4 @@
-"""Is everything there that a fleet needs?"""
+"""Check everything a fleet needs."""
 
 import asyncio
 
@@ -14,9 +14,9 @@ from codefleet.runner.finding import Finding
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Look whether everything that a fleet needs is there; exit code 1 when something is not.
+    """Check everything a fleet needs; the exit code is 1 if something must be fixed.
 
-    It asks each agent program for its version, its flags and its login, which costs no token.
+    It asks each agent program for its version, its flags and its login, which uses no tokens.
     """
     findings = asyncio.run(checkup(home()))
     if as_json:
@@ -31,5 +31,5 @@ def doctor(as_json: bool) -> None:
 def _line(finding: Finding) -> str:
     if not finding.mend:
         return f"{click.style('ok', fg='green')}    {clean(finding.what)}"
-    mark = click.style("mend", fg="red") if finding.must else click.style("note", fg="yellow")
+    mark = click.style("fix ", fg="red") if finding.must else click.style("note", fg="yellow")
     return f"{mark}  {clean(finding.what)}\n      -> {clean(finding.mend)}"

@@ -1,4 +1,4 @@
-"""A file of tasks -> drafts. Every complaint names the entry, so that it can be found."""
+"""Read drafts from a file of tasks. Every error names the entry."""
 
 import json
 import sys
@@ -16,22 +16,20 @@ from codefleet.doors.cli.moment import moment
 FIELDS = tuple(field for field in Draft.__struct_fields__ if field != "stage")
 NAMES = ("name", "title")
 MOST = 20_000_000
-"""So many bytes of tasks or stages nobody writes, and some files have no end."""
+"""More bytes than anyone writes as tasks or stages; some files never end."""
 MOST_VALUES = 1_000_000
 LIST = 'a list of tasks, or {"tasks": [...]}'
 
 
 def read_text(source: str, most: int | None = MOST) -> str:
-    """The whole of a file, or of standard input when it is called `-`."""
+    """The whole content of a file, or of stdin if it is `-`."""
     try:
         raw = _bytes(source, -1 if most is None else most + 1)
         if most is not None and len(raw) > most:
             raise Invalid(f"{source} is larger than {most:,} bytes", hint="is it the right file?")
         return raw.decode("utf-8-sig")
     except OSError as wrong:
-        raise Invalid(
-            f"cannot read {source}: {wrong.strerror}", hint="is the path right?"
-        ) from None
+        raise Invalid(f"cannot read {source}: {wrong.strerror}", hint="check the path") from None
     except UnicodeDecodeError as wrong:
         raise Invalid(
             f"{source} is not UTF-8 text (byte {wrong.start})", hint="save it as UTF-8"
@@ -51,17 +49,17 @@ def read_drafts(source: str) -> list[Draft]:
     if isinstance(content, dict) and set(content) == {"tasks"}:
         content = content["tasks"]
     if not isinstance(content, list) or not content:
-        raise Invalid(f"{source} holds no tasks", hint=f"a file of tasks is {LIST}")
+        raise Invalid(f"{source} contains no tasks", hint=f"a file of tasks is {LIST}")
     return [_draft(number, entry) for number, entry in enumerate(content, start=1)]
 
 
 def read_content(source: str, text: str) -> Any:
-    """What the text of a file says, in YAML or JSON."""
+    """The content of a YAML or JSON file."""
     return _json(source, text) if _is_json(source, text) else _yaml(source, text)
 
 
 def entry_name(number: int, entry: Mapping[str, Any] | Draft) -> str:
-    """How a complaint calls an entry: its place, and its name or title."""
+    """How an error names an entry: its number, and its name or title."""
     said = (entry.name, entry.title) if isinstance(entry, Draft) else map(entry.get, NAMES)
     called = next(filter(None, said), None)
     return f"entry {number} ({str(called)[:40]})" if called else f"entry {number}"
@@ -79,12 +77,12 @@ def _json(source: str, text: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object as a dict; of two keys alike JSON would drop the first in silence."""
+    """An object as a dict; of duplicate keys, JSON would silently drop the first."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:40]!r} is said twice in one place")
+        raise ValueError(f"{twice[:40]!r} is given twice")
     return found
 
 
@@ -103,14 +101,14 @@ def _yaml(source: str, text: str) -> Any:
 
 
 def _inside(node: Any) -> Iterator[Any]:
-    """The nodes right under a node of YAML."""
+    """The direct children of a YAML node."""
     for each in node.value if isinstance(node.value, list) else ():
         yield from each if isinstance(each, tuple) else (each,)
 
 
 def _strict() -> Any:
-    """A loader that refuses a key that stands twice, where YAML would drop the first in silence,
-    and aliases that make much of little, or contain themselves."""
+    """A loader that refuses duplicate keys, where YAML would silently drop the first, and aliases
+    that expand enormously or contain themselves."""
     import yaml
 
     class Strict(yaml.SafeLoader):
@@ -122,7 +120,7 @@ def _strict() -> Any:
             event = self.peek_event()  # type: ignore[no-untyped-call]
             node: Any = super().compose_node(parent, index)
             if isinstance(event, yaml.AliasEvent):
-                size = self._sizes.get(node, MOST_VALUES + 1)  # unknown while it is not yet whole
+                size = self._sizes.get(node, MOST_VALUES + 1)  # unknown until it is complete
             else:
                 size = self._sizes[node] = 1 + sum(map(self._sizes.__getitem__, _inside(node)))
             if size > MOST_VALUES:
@@ -134,7 +132,7 @@ def _strict() -> Any:
             seen: set[str] = set()
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                    problem = f"{key.value[:40]!r} is said twice in one place"
+                    problem = f"{key.value[:40]!r} is given twice"
                     raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
                 seen.add(str(key.value))
             return super().construct_mapping(node, deep)
@@ -145,7 +143,7 @@ def _strict() -> Any:
 def _draft(number: int, entry: object) -> Draft:
     if not isinstance(entry, dict):
         raise Invalid(
-            f"entry {number} is not a task: {str(entry)[:40]!r}", hint="a task has at least a title"
+            f"entry {number} is not a task: {str(entry)[:40]!r}", hint="a task needs a title"
         )
     name = entry_name(number, entry)
     unknown = next((str(field) for field in entry if field not in FIELDS), None)
@@ -162,7 +160,7 @@ def _draft(number: int, entry: object) -> Draft:
 
 
 def _moment(said: object) -> object:
-    """YAML reads a time without a zone as one without a zone: it is meant by the wall clock."""
+    """A YAML time without a zone is local time."""
     if isinstance(said, datetime):
         return said.astimezone()
     return moment(str(said)) if isinstance(said, str | date) else said

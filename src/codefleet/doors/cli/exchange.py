@@ -36,8 +36,8 @@ def export(file: str) -> None:
 
 @contextmanager
 def _whole(file: str) -> Iterator[IO[str]]:
-    """A new file that gets its name only when all of it is written: half an export can be imported,
-    and would be taken for all there was."""
+    """A new file that gets its name only once it is complete: half an export could be imported, and
+    would be taken for the whole."""
     if file == "-":
         with click.open_file("-", "w", encoding="utf-8") as text:
             yield text
@@ -45,10 +45,10 @@ def _whole(file: str) -> Iterator[IO[str]]:
     target = Path(file)
     if target.exists():
         hint = "choose another name, or remove it first"
-        raise Refused(f"{target} exists already", hint=hint)
+        raise Refused(f"{target} already exists", hint=hint)
     draft = target.with_name(f"{target.name}.part")
     try:
-        draft.unlink(missing_ok=True)  # of an export that was killed
+        draft.unlink(missing_ok=True)  # left by an export that was killed
         with open_text(draft) as text:
             yield text
         draft.rename(target)
@@ -59,7 +59,7 @@ def _whole(file: str) -> Iterator[IO[str]]:
 @click.command("import")
 @click.argument("file", metavar="FILE|-")
 def import_(file: str) -> None:
-    """Take in what `fleet export` wrote, all or none, into an empty fleet."""
+    """Load what `fleet export` wrote, all or nothing, into an empty fleet."""
     text = read_text(file, most=None)
-    lines = text.split("\n")  # a text may hold what Unicode calls an end of line too
+    lines = text.split("\n")  # not splitlines: a text may contain other Unicode line ends
     say(f"{count(call(lambda fleet: fleet.load(lines), create=True), 'line')} read")

@@ -1,4 +1,4 @@
-"""Groups of commands that say which command was probably meant."""
+"""Command groups that suggest the command you probably meant."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from codefleet.doors.cli.text import clean
 
 
 def no_command(ctx: click.Context, said: str, known: Iterable[str]) -> click.UsageError:
-    """What to say of a command that does not exist."""
+    """The error for a command that does not exist."""
     meant = did_you_mean(said, known)
     words = f"there is no command {clean(said)!r}"
     return click.UsageError(f"{words}; {meant}" if meant else words, ctx)
 
 
 class Subcommands(click.Group):
-    """A group that says which of its commands was probably meant."""
+    """A group that suggests the command you probably meant."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

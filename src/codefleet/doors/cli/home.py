@@ -20,7 +20,7 @@ from codefleet.runner.repos import repository
 from codefleet.runner.repos.footing import has_trunk
 
 NO_AGENT = """\
-no agent program is installed: tasks go to `scripted`, which does what a script in the task says
+no agent program is installed: tasks go to `scripted`, which runs the script in a task
 for Claude: `npm install -g @anthropic-ai/claude-code`, log in, `fleet config set coder claude`\
 """
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--share", is_flag=True, help="Let other machines work on it, through its remote.")
-@click.option("--moved", metavar="NAME", help="This is the repo NAME, which stood elsewhere.")
+@click.option("--moved", metavar="NAME", help="This is the repo NAME, which has moved here.")
 def init(share: bool, moved: str | None) -> None:
-    """Set up the fleet's home and make the repository here known to it.
+    """Set up the fleet's home and register the current repository.
 
-    Nothing that is there already is changed, so it can be called again at any time. In a clone of a
-    repository that another machine shares, this machine works in that clone from now on. A moved
-    repository that the fleet has worked on is known again; say --moved NAME of one it has not.
+    Nothing that exists is changed, so you can run it again at any time. In a clone of a repository
+    that another machine shares, this machine works in that clone from now on. A repository that has
+    moved is recognized if the fleet has worked on it; otherwise use --moved NAME.
     """
     refuse_agents("set up a fleet")
     folder = home()
@@ -46,20 +46,20 @@ def init(share: bool, moved: str | None) -> None:
     settings_new = _write_settings(folder)
     here = repo_here() or bare_here()
     if (share or moved is not None) and not here:
-        raise Invalid("this is no git repository", hint="go into the one that is meant")
+        raise Invalid("this is not a git repository", hint="change to the one you mean")
     repo = call(lambda fleet: _register(fleet, here, share=share, moved=moved), create=True)
-    say(clean(f"{'made' if home_new else 'found'} the fleet's home {folder}"))
+    say(clean(f"{'created' if home_new else 'found'} the fleet's home {folder}"))
     say(clean(f"{'wrote' if settings_new else 'kept'} the settings {folder / FILE}"))
     if settings_new:
         _choose_coder(folder)
     if repo:
         _introduce(repo)
     else:
-        say("this is no git repository; call `fleet init` inside one to make it known")
+        say("this is not a git repository; run `fleet init` inside one to register it")
 
 
 def _choose_coder(folder: Path) -> None:
-    """Make an installed agent program that is logged in the coder of a new fleet, and say so."""
+    """Choose an installed, logged-in agent program as the coder of a new fleet, and say so."""
     from codefleet.runner.agents.choice import candidates, preferred
 
     config = load(folder, env=os.environ)
@@ -77,7 +77,7 @@ def _choose_coder(folder: Path) -> None:
     for each in found:
         is_out = each.logged_in is False
         say(f"{each.name} is installed" + (f", but not logged in: {each.log_in}" if is_out else ""))
-        say(f"to let it have the tasks: `fleet config set coder {each.name}`")
+        say(f"to give it the tasks: `fleet config set coder {each.name}`")
     if not found:
         say(NO_AGENT)
 
@@ -92,16 +92,16 @@ def _point_out_withheld(taken: "Candidate", config: Config) -> None:
 def _introduce(repo: Repo) -> None:
     say(clean(f"{repo.name} is a repo of this fleet: {repo.path}, trunk {repo.trunk}"))
     if repo.shared:
-        say(clean(f"work on it travels through {repo.remote}; any machine of the fleet may join"))
+        say(clean(f"its work is shared through {repo.remote}; any machine of the fleet may join"))
     if asyncio.run(has_trunk(repo)):
         say('next: fleet add "What to do", then fleet run')
     else:
         name = f"`fleet config set repos.{repo.name}.trunk BRANCH`"
-        say(clean(f"there is no branch {repo.trunk}; make it, or name another: {name}"))
+        say(clean(f"there is no branch {repo.trunk}; create it, or name another: {name}"))
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 def gc(dry_run: bool) -> None:
     """Remove idle worktrees, branches of finished tasks and files of old runs.
 
@@ -115,21 +115,21 @@ def gc(dry_run: bool) -> None:
         return await tell_each(collect(Desk(fleet), dry_run=dry_run))
 
     gone = call(collect)
-    say(f"{count(gone, 'thing')} {'would go' if dry_run else 'removed'}")
+    say(f"{count(gone, 'item')} {'would be removed' if dry_run else 'removed'}")
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Yes, forget every task.")
+@click.option("--yes", is_flag=True, help="Confirm that every task is to be deleted.")
 def reset(yes: bool) -> None:
-    """Forget every task, run and event; all branches of the fleet are archived first.
+    """Delete every task, run and event; all branches of the fleet are archived first.
 
-    Agents that a killed runner left at work are ended and their work is saved. A branch that you
-    have checked out is archived and stays.
+    Agents that a killed runner left running are stopped and their work is saved. A branch that you
+    have checked out is archived but not removed.
     """
     if not yes:
         raise Refused(
-            "this forgets every task of the fleet",
-            hint="keep a copy with `fleet export FILE`; then say `fleet reset --yes`",
+            "this deletes every task of the fleet",
+            hint="keep a copy with `fleet export FILE`, then run `fleet reset --yes`",
         )
 
     async def forget(fleet: "Fleet") -> int:
@@ -143,7 +143,7 @@ def reset(yes: bool) -> None:
 
 
 async def tell_each(news: "AsyncIterator[Told]") -> int:
-    """Say what went, and on stderr what had to stay; returns how many things went."""
+    """Print what was removed, and to stderr what had to stay; returns how many were removed."""
     gone = 0
     async for told in news:
         click.echo(clean(told.text), err=not told.gone)
@@ -155,7 +155,7 @@ def _write_settings(folder: Path) -> bool:
     """Write a file of commented defaults, unless there is one."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (folder / ".gitignore").write_text("*\n")  # the home may lie inside a repository
+        (folder / ".gitignore").write_text("*\n")  # the home may be inside a repository
         with open_text(folder / FILE) as file:
             file.write(sample())
     except FileExistsError:
@@ -164,8 +164,8 @@ def _write_settings(folder: Path) -> bool:
         raise Workspace(f"{folder} is a file", hint="name a folder: --home DIR") from None
     except OSError as wrong:
         raise Workspace(
-            f"cannot make the fleet's home {folder}: {wrong.strerror}",
-            hint="name a folder that you may write: --home DIR, or $FLEET_HOME",
+            f"cannot create the fleet's home {folder}: {wrong.strerror}",
+            hint="choose a folder that you can write to: --home DIR, or $FLEET_HOME",
         ) from wrong
     return True
 

@@ -1,4 +1,4 @@
-"""What waits for a human, and the human's words: inbox, answer, land, reject."""
+"""What waits for a human, and the human's decisions: inbox, answer, land, reject."""
 
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 @click.command()
 @json_option
 def inbox(as_json: bool) -> None:
-    """List everything that waits for you: questions of agents, work to review, logins."""
+    """List everything that waits for you: questions, work to review, logins."""
     items = look(lambda fleet: fleet.inbox())
     if as_json:
         show.nouns(items)
     elif items:
         show.inbox(items)
     else:
-        say("nothing waits for you")
+        say("nothing is waiting for you")
 
 
 @click.command()
@@ -31,18 +31,18 @@ def inbox(as_json: bool) -> None:
 @click.argument("words", metavar="TEXT")
 @json_option
 def answer(task: str, words: str, as_json: bool) -> None:
-    """Answer an agent's question; its task goes on."""
-    moved(call(lambda fleet: fleet.answer(task, words)), "goes on", as_json)
+    """Answer an agent's question; its task continues."""
+    moved(call(lambda fleet: fleet.answer(task, words)), "continues", as_json)
 
 
 @click.command()
 @task_argument
 @click.option(
-    "--commit", metavar="REVISION", help="Land this commit, if you changed the work since its run."
+    "--commit", metavar="REVISION", help="Land this commit, if you changed the work after its run."
 )
 @json_option
 def land(task: str, commit: str | None, as_json: bool) -> None:
-    """Approve reviewed work: it goes onto the trunk next, at once if no runner is at work.
+    """Approve reviewed work: it lands next, or at once if no runner is running.
 
     What lands is the commit that `fleet diff` shows. If its branch has moved since, you are asked
     to look at the difference first.
@@ -66,7 +66,7 @@ async def land_now_or_next(fleet: "Fleet", ref: str, commit: str | None = None) 
 
 def why_not_yet(task: Task) -> str:
     """What holds up the landing of approved work, as the end of a sentence."""
-    why = f"it is paused, and waits for `fleet resume {task.id}`" if task.paused else task.note
+    why = f"it is paused until `fleet resume {task.id}`" if task.paused else task.note
     return f", but {why}" if why else ""
 
 

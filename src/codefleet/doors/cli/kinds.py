@@ -1,4 +1,4 @@
-"""Kinds of values that options take; click refuses a bad one by the name of its option."""
+"""Types of option values; when click refuses one, it names the option."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,7 @@ SIZES = tuple(size.value for size in Complexity)
 
 
 def amount(text: str) -> float:
-    """A number above zero that has an end."""
+    """A finite number greater than zero."""
     try:
         found = float(text)
     except ValueError:
@@ -25,7 +25,7 @@ def amount(text: str) -> float:
 
 
 def whole_number(text: str) -> int:
-    """A whole number above zero."""
+    """A whole number greater than zero."""
     try:
         found = int(text)
     except ValueError:
@@ -36,13 +36,13 @@ def whole_number(text: str) -> int:
 
 
 def countable(text: str) -> int:
-    """A whole number from zero; what is more than a store can count is as good as the most."""
+    """A whole number from zero, capped at the largest that a store can count."""
     try:
         found = int(text)
     except ValueError:
         found = -1
     if found < 0:
-        raise click.BadParameter(f"{text[:80]!r} is not a whole number from 0.")
+        raise click.BadParameter(f"{text[:80]!r} is not a whole number, 0 or more.")
     return min(found, LARGEST)
 
 
@@ -52,24 +52,24 @@ def how_many(text: str) -> int:
 
 
 def seats(text: str) -> tuple[int | None, int]:
-    """How many agents: one number, or the least and the most of them as in 0..8."""
+    """How many agents: a number, or a minimum and a maximum such as 0..8."""
     least, between, most = text.rpartition("..")
     try:
         found = (int(least) if between else None, int(most))
     except ValueError:
         found = (None, 0)
     if not max(1, found[0] or 0) <= found[1] <= MOST_SEATS or (found[0] or 0) < 0:
-        raise click.BadParameter(f"{text!r} is not a number from 1 to {MOST_SEATS}, nor like 0..8.")
+        raise click.BadParameter(f"{text!r} is not 1 to {MOST_SEATS}, or a range such as 0..8.")
     return found
 
 
 def size(text: str) -> str:
-    """How hard a task is thought to be."""
+    """The estimated complexity of a task."""
     if text not in SIZES:
         raise click.BadParameter(f"{text!r} is not one of {', '.join(SIZES)}.")
     return text
 
 
 def or_nothing(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A value of this kind, or an empty text to take it away."""
+    """A value of this type, or an empty string to clear it."""
     return lambda text: kind(text) if text else text

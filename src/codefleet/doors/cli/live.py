@@ -12,7 +12,7 @@ FRAME_S = 0.1
 
 
 class LiveView:
-    """How one workflow stands, stage by stage."""
+    """The status of one workflow, stage by stage."""
 
     def __init__(self, fleet: Fleet, flow: str) -> None:
         self._fleet = fleet
@@ -24,17 +24,17 @@ class LiveView:
         while True:
             seen = await self._fleet.last_seq()
             await self._draw()
-            await asyncio.sleep(FRAME_S)  # no eye sees more, and drawing costs
+            await asyncio.sleep(FRAME_S)  # nobody sees more, and drawing is expensive
             await self._fleet.changed(seen, within=1.0)
 
     async def finish(self) -> None:
         try:
             await self._draw()
         finally:
-            self._live.stop()  # whatever happens, the user's cursor comes back
+            self._live.stop()  # whatever happens, restore the user's cursor
 
     def tell(self, words: str) -> None:
-        self._live.console.print(Text(words))  # above the frame, which rich then knows to repaint
+        self._live.console.print(Text(words))  # above the frame, which rich repaints
 
     async def _draw(self) -> None:
         columns, height = self._live.console.size

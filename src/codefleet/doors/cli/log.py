@@ -1,4 +1,4 @@
-"""The fleet's log: everything that happened, and what happens now."""
+"""The fleet's log: past events, and new ones as they happen."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ PAGE = 1000
 
 @click.command()
 @optional_task
-@click.option("-f", "--follow", is_flag=True, help="Go on with new events until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new events until Ctrl-C.")
 @click.option(
-    "-n", "limit", type=how_many, metavar="N", help=f"At most so many; the last {LAST} else."
+    "-n", "limit", type=how_many, metavar="N", help=f"At most this many; default: the last {LAST}."
 )
-@click.option("--since", type=countable, metavar="SEQ", help="All events after this one.")
-@click.option("--archived", is_flag=True, help="With what `fleet archive` moved into files here.")
+@click.option("--since", type=countable, metavar="SEQ", help="Show all events after this one.")
+@click.option("--archived", is_flag=True, help="Include what `fleet archive` moved to files.")
 @json_option
 def log(
     task: str | None,
@@ -37,7 +37,7 @@ def log(
 ) -> None:
     """Show what happened, to one task or to the whole fleet, oldest first.
 
-    With --json each event is a line of its own; `seq` rises, so a reader goes on with --since.
+    With --json, each event is one line; `seq` increases, so a reader can continue with --since.
     """
 
     async def read(fleet: "Fleet") -> None:

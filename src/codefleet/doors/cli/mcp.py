@@ -26,25 +26,25 @@ LIBRARIES = ("mcp", "mcp_types", "pydantic", "starlette", "uvicorn")  # all come
     "--toolsets",
     default=DEFAULT,
     show_default=True,
-    help="Which tools, separated by commas; there are also team and agent.",
+    help="Which toolsets, separated by commas; there are also team and agent.",
 )
 @click.option("--http", is_flag=True, help="Serve over HTTP instead of stdin and stdout.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="With --http: the port; 0 is any."
+    "--port", type=click.IntRange(0, 65535), default=0, help="With --http: the port; 0 picks one."
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     envvar="FLEET_TOKEN_FILE",
-    help="The token of a run: all that is done here is done by that run.",
+    help="The token of a run: every call acts as that run.",
 )
 def mcp(toolsets: str, http: bool, host: str, port: int, token_file: Path | None) -> None:
     """Offer the fleet as tools to any agent or editor that speaks MCP.
 
-    Over stdin and stdout it is started by the client: claude mcp add codefleet -- codefleet. It
-    starts a runner in the background when there is work and none lives. Agents and the runner go on
-    when the client ends.
+    Over stdin and stdout, the client starts it: claude mcp add codefleet -- codefleet. It starts a
+    runner in the background if there is work and none is running. Agents and the runner keep
+    running when the client exits.
     """
     if http and token_file:
         raise click.UsageError("--token-file is for stdin and stdout; --http has its own token")
@@ -64,9 +64,9 @@ def mcp(toolsets: str, http: bool, host: str, port: int, token_file: Path | None
 
 
 def is_called_by_a_client() -> bool:
-    """Is our input a pipe that somebody holds, as clients of MCP start their servers?
+    """Is our stdin a pipe or a socket, as when an MCP client starts its server?
 
-    A terminal, a file and /dev/null are not; there a human wants to see the help.
+    With a terminal, a file or /dev/null, a human wants to see the help.
     """
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
@@ -82,7 +82,7 @@ def _serving() -> "ModuleType":
         if str(missing.name).partition(".")[0] not in LIBRARIES:
             raise
         raise BadConfig(
-            "the library for MCP is not installed",
-            hint="install it beside codefleet: pip install 'mcp>=2.3,<3'",
+            "the MCP library is not installed",
+            hint="install it alongside codefleet: pip install 'mcp>=2.3,<3'",
         ) from None
     return serve

@@ -1,4 +1,4 @@
-"""Words to an agent: send."""
+"""Messages to an agent: send."""
 
 import click
 
@@ -12,7 +12,7 @@ from codefleet.doors.cli.call import call, complete_task, json_option, say
 @click.argument("words", metavar="TEXT")
 @json_option
 def send(agent: str, words: str, as_json: bool) -> None:
-    """Say something to an agent: now if it listens while it works, else in its next run."""
+    """Send an agent a message: at once if it can read it, else in its next run."""
     sent = call(lambda fleet: fleet.send(agent, words))
     if as_json:
         show.noun(sent)
@@ -22,7 +22,7 @@ def send(agent: str, words: str, as_json: bool) -> None:
 
 def _how(message: Message) -> str:
     if message.run:
-        return f"{message.agent} reads it now, at work on {message.task}"
+        return f"{message.agent} reads it now, while working on {message.task}"
     if message.task:
-        return f"it waits for the next run of {message.task}"
-    return f"it waits for the next run of {message.agent}"
+        return f"it will be read in the next run of {message.task}"
+    return f"it will be read in the next run of {message.agent}"

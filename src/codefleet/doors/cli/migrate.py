@@ -1,4 +1,4 @@
-"""Move a whole fleet from one store into another."""
+"""Move a whole fleet from one store to another."""
 
 import asyncio
 import os
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--from", "source", metavar="ADDRESS|@FILE", help="The old store; else the one in use."
+    "--from", "source", metavar="ADDRESS|@FILE", help="The old store; default: the one in use."
 )
 @click.option(
     "--to", "target", metavar="ADDRESS|@FILE|-", required=True, help="The new, empty store."
 )
 def migrate(source: str | None, target: str) -> None:
-    """Copy a whole fleet into another store and compare both.
+    """Copy a whole fleet to another store and compare the two.
 
-    Stop all runners first. The old store stays as it is; afterwards say which one holds. An address
-    with a password can be in a file (`@FILE`) or come from stdin (`-`), where nobody sees it:
+    Stop all runners first. The old store is not changed; afterwards, set which one to use. To keep
+    a password out of sight, read the address from a file (`@FILE`) or from stdin (`-`).
 
     \b
     fleet migrate --to postgresql://fleet@db.example.com/fleet
@@ -43,7 +43,7 @@ def migrate(source: str | None, target: str) -> None:
         raise Invalid("both addresses are the same", hint="name the new store with --to")
     for kind, found in asyncio.run(_migrated(old, config.evolve(store=target))).items():
         click.echo(f"{count(found.many, kind)}  sha256 {found.hash[:16]}")
-    say("all of it is in the new store, and the same")
+    say("everything was copied, and both stores are the same")
 
 
 async def _migrated(old: Config, new: Config) -> "Mapping[str, Sum]":

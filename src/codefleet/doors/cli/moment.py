@@ -1,4 +1,4 @@
-"""Moments as people type them: a date and time, or a span from now."""
+"""Times as people type them: a date and time, or a duration from now."""
 
 import re
 from datetime import datetime, timedelta
@@ -12,11 +12,11 @@ UNITS = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "d
 SPAN = re.compile(r"\+?\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w)")
 
 LONGEST = timedelta(days=100_000)
-"""No calendar has a day that is much further away from now."""
+"""`datetime` ends not much further away from now."""
 
 
 def moment(text: str) -> datetime:
-    """`2026-11-16 09:00` by the clock on the wall, an ISO time with its zone, or `+2h`."""
+    """`2026-11-16 09:00` in local time, an ISO time with its zone, or `+2h`."""
     try:
         if text.strip().startswith("+"):
             ahead = span(text)
@@ -24,12 +24,12 @@ def moment(text: str) -> datetime:
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError):
         raise Invalid(
-            f"{text[:80]!r} is not a moment", hint="say '2026-11-16 09:00', or +30m, +2h, +1d"
+            f"{text[:80]!r} is not a time", hint="use '2026-11-16 09:00', or +30m, +2h, +1d"
         ) from None
 
 
 def _now() -> datetime:
-    """The same for all of one command, by the clock that will judge them."""
+    """The fleet's time, the same throughout one command."""
     known = click.get_current_context().meta
     if __name__ not in known:
         known[__name__] = look(lambda fleet: fleet.now())
@@ -38,7 +38,7 @@ def _now() -> datetime:
 
 
 def span(text: str) -> timedelta:
-    """`30d`, `12h`: a time that is so long."""
+    """A duration such as `30d` or `12h`."""
     try:
         if found := SPAN.fullmatch(text.strip()):
             long = timedelta(**{UNITS[found[2]]: float(found[1])})
@@ -46,4 +46,4 @@ def span(text: str) -> timedelta:
                 return long
     except OverflowError:
         pass
-    raise Invalid(f"{text[:80]!r} is no span of time", hint="say 90m, 12h, 30d or 8w")
+    raise Invalid(f"{text[:80]!r} is not a duration", hint="use 90m, 12h, 30d or 8w")

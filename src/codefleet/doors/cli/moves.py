@@ -1,4 +1,4 @@
-"""Words that move a task: cancel, retry, pause, resume."""
+"""Commands that move a task: cancel, retry, pause, resume."""
 
 import click
 
@@ -9,7 +9,7 @@ from codefleet.doors.cli.text import clean
 
 
 def moved(task: Task, what: str, as_json: bool) -> None:
-    """Tell what became of a task."""
+    """Report what happened to a task."""
     if as_json:
         show.noun(task)
     else:
@@ -28,26 +28,26 @@ def cancel(task: str, as_json: bool) -> None:
 @task_argument
 @json_option
 def retry(task: str, as_json: bool) -> None:
-    """Put a failed or cancelled task back into the queue."""
-    moved(call(lambda fleet: fleet.retry(task)), "is in the queue again", as_json)
+    """Put a failed or cancelled task back in the queue."""
+    moved(call(lambda fleet: fleet.retry(task)), "is back in the queue", as_json)
 
 
 @click.command()
 @optional_task
 @json_option
 def pause(task: str | None, as_json: bool) -> None:
-    """Hold back one task, or without a name the whole fleet: nothing new starts."""
+    """Pause one task, or without a name the whole fleet: nothing new starts."""
     held = call(lambda fleet: fleet.pause(task))
-    _held(held, "is paused", "the fleet is paused; `fleet resume` lets it go on", as_json)
+    _held(held, "is paused", "the fleet is paused; run `fleet resume` to continue", as_json)
 
 
 @click.command()
 @optional_task
 @json_option
 def resume(task: str | None, as_json: bool) -> None:
-    """Let a paused task, or the whole fleet, go on."""
+    """Resume a paused task, or the whole fleet."""
     held = call(lambda fleet: fleet.resume(task))
-    _held(held, "may start again", "the fleet goes on", as_json)
+    _held(held, "may start again", "the fleet is no longer paused", as_json)
 
 
 def _held(task: Task | None, what: str, fleet: str, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Where the user stands, or points to: the repository that a command is about."""
+"""The repository that a command is about: the current one, or one that the user names."""
 
 from pathlib import Path
 
@@ -9,22 +9,22 @@ from codefleet.runner.repos.repository import known_repo
 
 
 def repo_here() -> Path | None:
-    """The root of the repository that we stand in, found without starting git."""
+    """The root of the current repository, found without starting git."""
     folder = Path.cwd()
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 
 def bare_here() -> Path | None:
-    """The folder that we stand in, if it looks like a repository without a checkout."""
+    """The current folder, if it looks like a bare repository."""
     folder = Path.cwd()
     is_bare = all((folder / name).exists() for name in ("HEAD", "objects", "refs"))
     return folder if is_bare else None
 
 
 async def repo_name(fleet: Fleet, wanted: str | None) -> str | None:
-    """The name of the repo that is wanted by name or path, or that we stand in.
+    """The name of the repo wanted by name or path, or of the current one.
 
-    Nothing when we stand in none: the core knows what to do when there is only one.
+    None outside a repository: the core knows what to do if there is only one.
     """
     known = [repo.name for repo in await fleet.repos()]
     if wanted in known:
@@ -33,5 +33,5 @@ async def repo_name(fleet: Fleet, wanted: str | None) -> str | None:
     if folder:
         return (await known_repo(fleet, folder)).name
     if len(known) == 1:
-        say(f"you are in no repository; this is for {clean(known[0])}, the only one of this fleet")
+        say(f"you are not in a repository; using {clean(known[0])}, the only one of this fleet")
     return None

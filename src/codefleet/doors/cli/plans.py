@@ -1,4 +1,4 @@
-"""A file that describes a workflow -> a plan. Every complaint names the stage and its line."""
+"""Read a plan from a workflow file. Every error names the stage and its line."""
 
 import os
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def change(text: str) -> Change:
 
 
 def read_plan(source: str, changes: Sequence[Change] = (), prompt: str | None = None) -> Plan:
-    """The plan in a YAML or JSON file, checked as far as it can be before it starts."""
+    """The plan in a YAML or JSON file, checked as far as possible before it starts."""
     text = read_text(source)
     said = workflow.replaced(read_content(source, text), changes)
     lines = _lines(text)
@@ -40,7 +40,7 @@ def read_plan(source: str, changes: Sequence[Change] = (), prompt: str | None = 
 
 
 def _lines(text: str) -> list[int]:
-    """The line on which each stage begins; JSON is read as the YAML that it nearly is."""
+    """The line on which each stage begins; JSON is nearly YAML, and is read as such."""
     import yaml  # here, because only files need it
 
     try:

@@ -1,4 +1,4 @@
-"""The program itself: its commands, each loaded when it is called, and how every end is told."""
+"""The program: its commands, each imported when called, and how errors are reported."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ from codefleet.doors.cli import text
 from codefleet.doors.cli.groups import no_command
 
 SECTIONS = {
-    "Begin": {
+    "Get started": {
         "demo": "demo:demo",
         "init": "home:init",
         "doctor": "doctor:doctor",
@@ -55,7 +55,7 @@ SECTIONS = {
         "land": "inbox:land",
         "reject": "inbox:reject",
     },
-    "Keep house": {
+    "Maintain": {
         "gc": "home:gc",
         "archive": "archive:archive",
         "export": "exchange:export",
@@ -100,7 +100,7 @@ class Program(click.Group):
 
 
 def _folder(said: str) -> Path:
-    """A folder by its name; an empty one would be where we stand, which nobody means by it."""
+    """A folder by name; an empty name would mean the current folder, which nobody intends."""
     if not said:
         raise click.BadParameter("a folder needs a name.")
     return Path(said)
@@ -115,7 +115,7 @@ def _folder(said: str) -> Path:
     "--home",
     metavar="DIR",
     type=_folder,
-    help="The fleet's own folder (else $FLEET_HOME, else ~/.fleet).",
+    help="The fleet's home; default: $FLEET_HOME, else ~/.fleet.",
 )
 @click.version_option(package_name="codefleet", message="codefleet %(version)s")
 @click.pass_context
@@ -129,18 +129,18 @@ def program(ctx: click.Context, home: Path | None) -> None:
 
 
 def _usable(home: Path) -> Path:
-    """Refuse a home whose name could not be written down with the runs that work in it."""
+    """Refuse a home whose path is not text: runs record it."""
     try:
         str(home).encode()
     except UnicodeEncodeError:
         raise Invalid(
-            f"the home {home} has bytes in its name that are no text", hint="name another: --home"
+            f"the path of the home {home} is not valid UTF-8", hint="choose another with --home"
         ) from None
     return home
 
 
 def _without_a_command(ctx: click.Context) -> None:
-    """Help for humans; a client of MCP that calls `codefleet` gets the server."""
+    """Show the help; an MCP client that starts `codefleet` gets the server."""
     if ctx.info_name == "codefleet":
         from codefleet.doors.cli.mcp import is_called_by_a_client, mcp
 
@@ -151,7 +151,7 @@ def _without_a_command(ctx: click.Context) -> None:
 
 
 def run(args: Sequence[str] | None) -> None:
-    """Run the program and leave with the exit code that fits how it ended."""
+    """Run the program and exit with the matching exit code."""
     _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
@@ -161,11 +161,11 @@ def run(args: Sequence[str] | None) -> None:
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
-    os._exit(code)  # taking the interpreter apart would be a fifth of a short command's time
+    os._exit(code)  # tearing down the interpreter takes a fifth of a short command's time
 
 
 def _open_what_is_closed() -> None:
-    """Put /dev/null where a stream is closed, lest a file of ours be taken for it."""
+    """Replace closed streams with /dev/null, so that no file of ours takes their place."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
@@ -173,7 +173,7 @@ def _open_what_is_closed() -> None:
 
 
 def _ended(args: list[str]) -> int:
-    """Run, and tell every way to end as it should be told."""
+    """Run, report any error, and return the exit code."""
     try:
         code = _invoked(args)
         sys.stdout.flush()
@@ -198,11 +198,11 @@ def _ended(args: list[str]) -> int:
 
 
 def _invoked(args: list[str]) -> int:
-    """As click would, except that click has its own mind about closed pipes."""
+    """Run as click would, except for how it handles closed pipes."""
     name = "codefleet" if Path(sys.argv[0]).name == "codefleet" else "fleet"
     wanted = f"_{name.upper()}_COMPLETE"
     if wanted in os.environ:
-        from click.shell_completion import shell_complete  # here, because only shells ask for it
+        from click.shell_completion import shell_complete  # here, because only shells need it
 
         return shell_complete(program, {}, name, wanted, os.environ[wanted])
     with program.make_context(name, args) as ctx:
@@ -218,30 +218,32 @@ def _tell(problem: str, hint: str, code: int) -> int:
 
 
 def _shown(words: str) -> str:
-    """Words that are safe for a terminal; those that repeat a whole file or more are cut."""
+    """Text that is safe for a terminal; one that repeats a whole file is cut."""
     return text.clean_lines(words if len(words) <= LONGEST else f"{words[:LONGEST]}…")
 
 
 def _usage_hint(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.command.name == "add":
-        return "a title that begins with a dash comes after two dashes: fleet add -- '--title'"
+        return "put -- before a title that begins with a dash: fleet add -- '--title'"
     path = error.ctx.command_path if error.ctx else "fleet"
-    return f"`{path} --help` shows how"
+    return f"see `{path} --help`"
 
 
 def _system_trouble(error: OSError) -> int:
-    """The machine refuses: a closed pipe or terminal is no news, a full disk or folder is."""
+    """Report a system error, unless the pipe or terminal was closed."""
     if isinstance(error, BrokenPipeError) or _terminal_is_gone():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     if error.errno == errno.ENOSPC:
-        return _tell("the disk is full", "make room and try again; nothing was lost", 6)
+        return _tell("the disk is full", "free some space and try again; nothing was lost", 6)
     if _folder_is_gone():
-        return _tell("the folder that you are in is gone", "go to another: cd", 6)
+        return _tell("the current folder no longer exists", "change to another one", 6)
     where = f"{error.filename}: " if error.filename else ""
     _log_crash(error)
     return _tell(
-        f"{where}{error.strerror or error}", "may you read and write there?", Workspace.exit_code
+        f"{where}{error.strerror or error}",
+        "check that you can read and write it",
+        Workspace.exit_code,
     )
 
 
@@ -254,8 +256,8 @@ def _folder_is_gone() -> bool:
 
 
 def _terminal_is_gone() -> bool:
-    """A terminal that was closed answers every question with an I/O error."""
-    import termios  # here, because it is seldom needed
+    """Every query on a closed terminal fails with an I/O error."""
+    import termios  # here, because it is rarely needed
 
     try:
         termios.tcgetattr(1)
@@ -266,14 +268,14 @@ def _terminal_is_gone() -> bool:
 
 def _unexpected(error: Exception) -> int:
     written = _log_crash(error)
-    hint = f"this is a mistake in codefleet; the details are in {written}" if written else ""
+    hint = f"this is a bug in codefleet; details are in {written}" if written else ""
     summary = f"unexpected: {type(error).__name__}: {error}"
     return _tell(summary[:500], hint or "FLEET_DEBUG=1 shows the details", 1)
 
 
 def _log_crash(error: BaseException) -> Path | None:
-    """The whole story goes to a file; on the screen it is shown only to those who ask."""
-    import traceback  # these here, because they are seldom needed
+    """Write the traceback to a file; print it only if FLEET_DEBUG is set."""
+    import traceback  # these here, because they are rarely needed
 
     from codefleet.runner.crash import record
     from codefleet.runner.places import Places

@@ -25,18 +25,18 @@ LEFT_SHOWN = 20
 @click.option(
     "--agents",
     type=kinds.seats,
-    metavar="N|LEAST..MOST",
-    help="How many agents work at once; between two numbers, as many as the queue needs.",
+    metavar="N|MIN..MAX",
+    help="How many agents work at once; within a range, as many as the queue needs.",
 )
-@click.option("--coder", help="Take only tasks for this agent program, or for none.")
-@click.option("--until-idle", is_flag=True, help="End when there is nothing left to do.")
+@click.option("--coder", help="Take only tasks for this agent program, or for any.")
+@click.option("--until-idle", is_flag=True, help="Exit when there is nothing left to do.")
 def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bool) -> None:
-    """Work the queue with a number of agents.
+    """Work through the queue with a number of agents.
 
-    Ctrl-C stops gently: agents are asked to end and their work is kept. Ctrl-C again stops at once.
-    So does closing the terminal, unless nohup holds it off.
-    With --until-idle it ends by telling what is left and why. The exit code is then 1 when a task
-    failed for good, else 8 when a task goes on only after you do something.
+    Ctrl-C stops gracefully: agents are asked to stop and their work is kept. Ctrl-C again stops at
+    once. Closing the terminal also stops it, unless it runs under nohup.
+    With --until-idle, it finally reports what is left and why. The exit code is then 1 if a task
+    failed for good, or else 8 if a task needs you before it can continue.
     """
     if coder is not None:
         coder_exists(coder)
@@ -71,15 +71,15 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
 
 
 async def _say_who_is_skipped(fleet: "Fleet", coder: str) -> None:
-    """Tasks for another agent program stay in the queue: say so, lest somebody waits for them."""
+    """Report the tasks for other agent programs, which stay in the queue."""
     skipped = Counter(await fleet.pinned_to_others(coder))
     if skipped:
         named = ", ".join(f"{number} for {name}" for name, number in sorted(skipped.items()))
-        say(f"skips {count(skipped.total(), 'task')} for other agent programs: {named}")
+        say(f"skipping {count(skipped.total(), 'task')} for other agent programs: {named}")
 
 
 def _say_what_is_left(left: Sequence[Left]) -> None:
-    """What an idle runner does not end, why, and the commands that settle it."""
+    """Report what is left, why, and the commands that resolve it."""
     if left:
         say(f"{count(len(left), 'task')} left:")
     for each in left[:LEFT_SHOWN]:
@@ -89,14 +89,14 @@ def _say_what_is_left(left: Sequence[Left]) -> None:
 
 
 def heed_signals(loop: "Loop", tell: Callable[[str], None]) -> list[int]:
-    """The first signal stops the runner gently, the next one firmly; returns those that came."""
+    """Stop gracefully on the first signal and at once on the next; returns those received."""
     came: list[int] = []
 
     def stop(number: int) -> None:
         came.append(number)
-        loop.stop(firm=len(came) > 1)  # before the words: nobody may be there to read them
+        loop.stop(firm=len(came) > 1)  # before the message: nobody may be there to read it
         if len(came) == 1:
-            tell("stopping gently; once more stops at once")
+            tell("stopping gracefully; again stops at once")
 
     heeded = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as it is under nohup

@@ -1,4 +1,4 @@
-"""A value with a password in it, kept out of the process list: from stdin or from a file."""
+"""Values with a password, kept out of the process list: read from stdin or a file."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ LONGEST = 1 << 16
 
 
 def secret_text(said: str) -> str:
-    """What was said; `-` stands for stdin, `@FILE` for what is in a file."""
+    """The value as given; `-` reads stdin, and `@FILE` reads a file."""
     if said == "-":
         return sys.stdin.read(LONGEST).strip()
     if not said.startswith("@"):

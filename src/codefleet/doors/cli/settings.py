@@ -31,7 +31,7 @@ def config(ctx: click.Context) -> None:
 @config.command("show")
 @json_option
 def show_(as_json: bool) -> None:
-    """List every setting that holds here, and where its value comes from."""
+    """List every setting in effect here, and where its value comes from."""
     root = repo_here()
     own = asyncio.run(_own(root)) if root else Own()
     found = load(home(), repo=own.file, repo_name=own.name, env=os.environ)
@@ -42,7 +42,7 @@ def show_(as_json: bool) -> None:
         show.data({key: {"value": values[key], "source": found.source(key)} for key in KEYS})
         return
     if own.differs:
-        say(f"note: {root}/{FILE} differs from the one on the trunk, which is the one that counts")
+        say(f"note: {root}/{FILE} differs from the one on the trunk, which is in effect")
     rows = [(key, clean(_shown(values[key])), clean(found.source(key))) for key in KEYS]
     click.echo(table(("SETTING", "VALUE", "FROM"), rows, stretch=(1, 2)))
 
@@ -50,11 +50,11 @@ def show_(as_json: bool) -> None:
 @config.command("set", context_settings={"ignore_unknown_options": True})  # a value may be -3
 @click.argument("key", shell_complete=lambda _c, _p, text: [k for k in KEYS if k.startswith(text)])
 @click.argument("value")
-@click.option("--repo", "in_repo", is_flag=True, help="In the repository's own file.")
+@click.option("--repo", "in_repo", is_flag=True, help="Write it to the repository's own file.")
 def set_(key: str, value: str, in_repo: bool) -> None:
-    """Set one setting; an empty VALUE takes it out again.
+    """Change a setting; an empty VALUE removes it.
 
-    A store's address with a password can be in a file (`@FILE`) or come from stdin (`-`).
+    A store address with a password can be read from a file (`@FILE`) or from stdin (`-`).
 
     \b
     fleet config set agents 5
@@ -65,18 +65,18 @@ def set_(key: str, value: str, in_repo: bool) -> None:
     value = secret_text(value) if key in ("store", "store_direct") else value
     folder = repo_here() if in_repo else home()
     if folder is None:
-        raise NotFound("there is no repository here", hint="go into one, or leave out --repo")
+        raise NotFound("there is no repository here", hint="change to one, or leave out --repo")
     for name in _coders_in(key, value):
         coder_exists(name)
     set_value(folder / FILE, key, value, in_repo=in_repo)
-    say(f"{key} is {'set' if value else 'taken out'} in {folder / FILE}")
+    say(f"{key} is {'set in' if value else 'removed from'} {folder / FILE}")
     if in_repo:
-        say("it counts when it is committed to the trunk")
+        say("it takes effect once it is committed to the trunk")
     _warn_of_stronger(key, load(home(), env=os.environ))
 
 
 def _coders_in(key: str, value: str) -> list[str]:
-    """The coders that this setting is to name."""
+    """The coders that this setting names."""
     match key.split("."):
         case ["coder" | "fallback"] | ["repos", _, "coder" | "fallback"] if value:
             return [value]
@@ -94,11 +94,11 @@ def _coders_in(key: str, value: str) -> list[str]:
 def _warn_of_stronger(key: str, config: Config) -> None:
     source = config.source(key)
     if source.startswith("FLEET_"):
-        say(f"warning: the variable {source} is stronger and holds here")
+        say(f"warning: the environment variable {source} overrides it here")
 
 
 class Own(NamedTuple):
-    """The repository we stand in: its name in the fleet and the file that its trunk has."""
+    """The current repository: its name in the fleet, and the settings file on its trunk."""
 
     name: str | None = None
     file: RepoFile | None = None
@@ -106,7 +106,7 @@ class Own(NamedTuple):
 
 
 async def _own(root: Path) -> Own:
-    """Settings must be shown also when the store cannot open, or does not know the repository."""
+    """Works even if the store cannot be opened, or does not know the repository."""
     from codefleet.runner.repos import trunk_file
     from codefleet.wiring import open_fleet
 

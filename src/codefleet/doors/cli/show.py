@@ -1,4 +1,4 @@
-"""The nouns as a human reads them, and as JSON for programs."""
+"""The nouns as text for humans, and as JSON for programs."""
 
 import json
 import shlex
@@ -48,7 +48,7 @@ def nouns(them: Iterable[Noun]) -> None:
 
 
 def standing_by(hosts: Sequence[str]) -> str:
-    """The machines whose runners seat an agent as soon as there is work for one."""
+    """The machines whose runners start an agent as soon as there is work for one."""
     return f"standing by for tasks: {clean(', '.join(hosts))}"
 
 
@@ -64,7 +64,7 @@ def tasks(
     *,
     repos: int = 1,
 ) -> str:
-    """A table of tasks, each with what it waits for; in a fleet of several repos with its repo."""
+    """A table of tasks with what each waits for, and with its repo if there are several."""
     rows = [
         (
             task.id,
@@ -82,7 +82,7 @@ def tasks(
 
 
 def word(task: Task, holds: Mapping[TaskId, Hold]) -> str:
-    """The task's state; of a pending or approved one, the kind of its waiting."""
+    """The task's state; for a pending or approved one, how it waits."""
     if task.failed_but_continued:
         return State.FAILED.value
     if task.state is not State.PENDING:
@@ -95,11 +95,11 @@ def waiting_word(why: str) -> str:
 
 
 def reason(task: Task, holds: Mapping[TaskId, Hold]) -> str:
-    """Why a task stands where it stands, in a few words."""
+    """Why a task is in its state, in a few words."""
     if task.id in holds and holds[task.id].why is not Why.SEAT:
         return clean(holds[task.id].text)
     if task.failed_but_continued:
-        return f"{brief(_said(task.reason, task.note))}; its workflow went on"
+        return f"{brief(_said(task.reason, task.note))}; its workflow continued"
     if task.state is State.REVIEW and not (task.reason or task.note):
         return "waits to land" if task.approved else "waits for your review"
     if task.state is State.CANCELLED:
@@ -109,7 +109,7 @@ def reason(task: Task, holds: Mapping[TaskId, Hold]) -> str:
 
 
 def _said(reason: Reason | None, note: str) -> str:
-    """A reason in words, and the note that belongs to it."""
+    """A reason in words, and its note."""
     return ": ".join(filter(None, (reason.words if reason else "", note)))
 
 
@@ -126,7 +126,7 @@ def event(it: Event) -> None:
 
 
 def runs(them: Sequence[Run]) -> str:
-    """A table of attempts; their memory is shown once one of them took enough to matter."""
+    """A table of runs; memory is shown only if one of them used enough to matter."""
     headings = ("RUN", "AGENT", "CODER", "OUTCOME", "TOOK", "COST", "MEMORY", "NOTE")
     shown = [n for n in range(len(headings)) if n != MEMORY or any(map(_is_hungry, them))]
     rows = [tuple(_run(run)[n] for n in shown) for run in them]
@@ -156,7 +156,7 @@ def taken(run: Run) -> str:
 
 
 def usage(it: Usage, unpriced: int = 0) -> str:
-    """Money first, `?` for tokens without a price, then tokens; a dash when there is nothing."""
+    """Cost, `?` for tokens without a price, then tokens; a dash if there is nothing."""
     money = ([f"${it.cost_usd:.2f}"] if it.cost_usd else []) + (["?"] if unpriced else [])
     parts = [" + ".join(money)] if money else []
     parts += [f"{it.tokens:,} tokens"] if it.tokens else []
@@ -164,10 +164,10 @@ def usage(it: Usage, unpriced: int = 0) -> str:
 
 
 def inbox(them: Sequence[InboxItem]) -> None:
-    """What waits for a human, and the command that settles each."""
+    """What waits for a human, and the command that resolves each item."""
     for item in them:
         asked = duration((datetime.now(UTC) - item.since).total_seconds())
-        click.echo(f"{click.style(item.kind, fg='magenta')} {item.task or item.id}, since {asked}")
+        click.echo(f"{click.style(item.kind, fg='magenta')} {item.task or item.id}, {asked} ago")
         click.echo("  " + clean_lines(item.text.rstrip()).replace("\n", "\n  "))
         if item.options:
             click.echo("  options: " + " | ".join(clean(option) for option in item.options))
@@ -175,7 +175,7 @@ def inbox(them: Sequence[InboxItem]) -> None:
 
 
 def left(it: Left) -> str:
-    """A task that does not go on by itself: what it waits for, and the command that settles it."""
+    """A task that cannot continue by itself: what it waits for, and the command to resolve it."""
     asks = it.item is not None and it.item.kind in ("question", "permission")
     said = it.item.text if it.item and asks else it.text
     head = f"{it.task.id}  {clean(it.task.title)}: {brief(said)}"
@@ -183,7 +183,7 @@ def left(it: Left) -> str:
 
 
 def settles(item: InboxItem) -> str:
-    """The command that a human types to settle an item of the inbox."""
+    """The command that resolves an inbox item."""
     if item.kind == "permission":
         return f"fleet answer {item.task} allow, or always, or deny"
     if item.kind == "account":

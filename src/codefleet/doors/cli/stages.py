@@ -1,4 +1,4 @@
-"""The stages of a workflow as a drawing: level by level, who needs whom, and how far each is."""
+"""A drawing of a workflow's stages: level by level, what each needs, and its progress."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ def drawing(plan: Plan) -> str:
 
 
 def progress(stands: WorkflowStatus, room: int | None = None, lines: int = 10_000) -> str:
-    """A workflow as it stands: a bar for each stage, how long it took, and what it says."""
+    """The status of a workflow: a bar for each stage, how long it took, and its message."""
     names = {str(task.id): _name(task) for task in stands.tasks}
     tasks = {_name(task): task for task in stands.tasks}
     runs = {names[run.task]: run for run in stands.runs}
@@ -56,7 +56,7 @@ def summary(stands: WorkflowStatus) -> str:
 
 
 def levels(needs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Each stage with a mark that shows its level: what stands together may run together."""
+    """Each stage with a mark for its level: stages on the same level can run at once."""
     depth = graph.levels(needs)
     order = sorted(needs, key=lambda name: depth[name])
     for at, name in enumerate(order):
@@ -88,7 +88,7 @@ def _words(task: Task, run: Run | None, result: StageResult, needs: Sequence[str
 
 
 def _bar(task: Task, run: Run | None) -> str:
-    """How far a stage is, as far as that can be known: by the steps that every run takes."""
+    """A stage's progress, estimated by the steps that every run takes."""
     steps = (run, run and run.worktree, run and run.session, run and run.evidence)
     begun = 0 if task.state is State.PENDING else 2 * sum(map(bool, steps))
     done = BAR if task.state.is_final else begun

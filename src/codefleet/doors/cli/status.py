@@ -32,7 +32,7 @@ def status(as_json: bool) -> None:
 def draw(now: Status) -> Iterator[str]:
     """The whole fleet on one screen, most urgent for a human first."""
     if now.paused:
-        yield click.style("the fleet is paused; `fleet resume` lets it go on", fg="magenta")
+        yield click.style("the fleet is paused; run `fleet resume` to continue", fg="magenta")
     yield from _inbox(now)
     yield from _rests(now)
     yield from _away(now)
@@ -54,7 +54,7 @@ def counts(now: Status) -> str:
 
 
 def agents(now: Status, room: int | None = None) -> str:
-    """Who works on what, for how long, and what was last heard; and who waits for work."""
+    """Who works on what, for how long, with the last message; and who waits for work."""
     parts = [_seats(now, room)] if now.agents else []
     if now.standing_by:
         parts.append(show.standing_by(now.standing_by))
@@ -75,7 +75,7 @@ def _seats(now: Status, room: int | None) -> str:
 
 
 def waiting(now: Status, most: int, room: int | None = None) -> str:
-    """A table of what does not run, and why; empty when there is none."""
+    """A table of what is not running, and why; empty if there is nothing."""
     landing = [task for task in now.landing if task.approved]
     tasks = [*landing, *(each.task for each in now.waiting)]
     if not tasks:
@@ -100,17 +100,17 @@ def _item(item: InboxItem) -> Iterator[str]:
 
 
 def _rests(now: Status) -> Iterator[str]:
-    """Accounts that wake by themselves; those that a human must wake are in the inbox."""
+    """Accounts that wake by themselves; those a human must wake are in the inbox."""
     for rest in now.rests:
         if rest.until:
             yield click.style(clean(sentence(rest, now.at)), fg="yellow")
 
 
 def _away(now: Status) -> Iterator[str]:
-    """Remotes that do not answer: work goes on by itself when they do."""
+    """Remotes that do not respond; work continues by itself when they do."""
     for each in now.away:
         since = duration((now.at - each.since).total_seconds())
-        said = f"the remote of {each.repo} has been away for {since}: {each.why}"
+        said = f"the remote of {each.repo} has been unreachable for {since}: {each.why}"
         yield click.style(brief(said), fg="yellow")
 
 
@@ -118,7 +118,7 @@ def _conflicts(now: Status) -> Iterator[str]:
     for conflict in now.conflicts[:SHOWN]:
         left, right = conflict.tasks
         paths = clean(", ".join(conflict.paths[:3]))
-        yield f"{click.style('conflict', fg='red')} of {left} and {right} in {paths}"
+        yield f"{click.style('conflict', fg='red')} between {left} and {right} in {paths}"
 
 
 def _agent(now: Status, agent: Agent, task: Task | None, run: Run | None) -> tuple[str, ...]:

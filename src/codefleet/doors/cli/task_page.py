@@ -1,4 +1,4 @@
-"""All that is known of one task, gathered and drawn."""
+"""Everything known about one task, collected and drawn."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,7 +86,7 @@ def _head(page: TaskPage) -> Iterator[str]:
             yield f"asks: {clean_lines(item.text)}"
         yield f"  -> {show.settles(item)}"
     for message in page.unread:
-        yield f"no agent has read: {brief(message.text)}"
+        yield f"not read by an agent yet: {brief(message.text)}"
 
 
 def _fields(page: TaskPage) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _work(page: TaskPage) -> Iterator[str]:
 
 
 def _result(run: Run, result: Result) -> Iterator[str]:
-    """What the agent itself says, and so no proof."""
+    """What the agent itself reports, which proves nothing."""
     yield from ("", f"result of run {run.number}, by its agent: {result.status}")
     yield from (f"  {line}" for line in clean_lines(result.summary).splitlines())
     if result.tests:
@@ -159,7 +159,7 @@ def _evidence(run: Run, evidence: Evidence) -> Iterator[str]:
         yield f"  and {len(evidence.changes) - CHANGES_SHOWN} more; `fleet diff {run.task} --stat`"
     for warning, paths in (
         ("outside its scope", evidence.outside_scope),
-        ("conflict not resolved in", evidence.unresolved),
+        ("unresolved conflict in", evidence.unresolved),
         ("the main checkout was touched", evidence.checkout_touched),
     ):
         if paths:
@@ -169,7 +169,7 @@ def _evidence(run: Run, evidence: Evidence) -> Iterator[str]:
 
 
 def _notes(page: TaskPage) -> Iterator[str]:
-    """What its agents wrote down for one another."""
+    """What its agents noted for one another."""
     for title, text in (("plan and status", page.plan), ("knowledge", page.knowledge)):
         lines = clean_lines(text.strip()).splitlines()
         if lines:
@@ -196,7 +196,7 @@ def _check(check: Check) -> Iterator[str]:
     yield f"  check {verdict} in {check.seconds:.1f} s: {clean(check.command)}"
     if not check.passed:
         yield from (f"    | {clean(line)}" for line in check.tail.splitlines()[-15:])
-        yield f"    | exit code {check.exit_code}; all of it: {check.log}"
+        yield f"    | exit code {check.exit_code}; full log: {check.log}"
 
 
 def _events(page: TaskPage) -> Iterator[str]:

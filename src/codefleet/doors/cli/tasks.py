@@ -1,4 +1,4 @@
-"""Tasks to read: list, ready, show."""
+"""Read tasks: list, ready, show."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,7 +23,7 @@ KINDS_OF_WAITING = {
     **dict.fromkeys(("ready", "blocked", "waits", "paused"), State.PENDING),
     **dict.fromkeys((LANDING, HELD), State.REVIEW),
 }
-"""Words for a state that is derived, and the state in which the store has such tasks."""
+"""Derived states, and the stored state of such tasks."""
 
 
 class Listed(NamedTuple):
@@ -35,12 +35,18 @@ class Listed(NamedTuple):
 
 
 limit_option = click.option(
-    "-n", "limit", type=how_many, metavar="N", default=50, show_default=True, help="At most."
+    "-n",
+    "limit",
+    type=how_many,
+    metavar="N",
+    default=50,
+    show_default=True,
+    help="At most this many.",
 )
 
 
 def _state_words(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> list[str]:
-    """States by any of their names: ours, those of other systems, or the kinds of waiting."""
+    """States by any of their names: ours, those of other systems, or derived ones."""
     known = [*(state.value for state in State), *KINDS_OF_WAITING]
     found = [WORDS.get(plain, plain) for plain in (w.lower().replace("-", "_") for w in words)]
     for word in found:
@@ -57,11 +63,11 @@ def _state_words(ctx: click.Context, param: click.Parameter, words: tuple[str, .
     multiple=True,
     callback=_state_words,
     metavar="STATE",
-    help="Only these; repeatable.",
+    help="Only tasks in this state; repeatable.",
 )
-@click.option("--repo", metavar="NAME", help="Only tasks of this repo.")
+@click.option("--repo", metavar="NAME", help="Only tasks in this repo.")
 @click.option("--label", metavar="LABEL", help="Only tasks with this label.")
-@click.option("--all", "everything", is_flag=True, help="Completed and cancelled ones as well.")
+@click.option("--all", "everything", is_flag=True, help="Include completed and cancelled tasks.")
 @limit_option
 @json_option
 def list_(
@@ -75,8 +81,9 @@ def list_(
 ) -> None:
     """List tasks, most urgent first, with what each waits for.
 
-    Without --state or --all, tasks that are completed or cancelled are left out. TEXT keeps those
-    that have all its words in title, labels or prompt; a word finds every word that begins so.
+    Without --state or --all, completed and cancelled tasks are left out. TEXT selects tasks with
+    all its words in the title, labels or prompt; a word also matches longer words that start with
+    it.
     """
     kinds_of_waiting = set(states) & set(KINDS_OF_WAITING)
     stored = {State(word) for word in set(states) - kinds_of_waiting}
@@ -86,7 +93,7 @@ def list_(
         repo=repo,
         label=label,
         text=words,
-        limit=None if kinds_of_waiting else limit + 1,  # one more tells that there are more
+        limit=None if kinds_of_waiting else limit + 1,  # one extra shows that there are more
     )
 
     async def read(fleet: "Fleet") -> Listed:
@@ -108,14 +115,14 @@ def list_(
 @limit_option
 @json_option
 def ready(limit: int, as_json: bool) -> None:
-    """List what a free agent would take now, first to last."""
+    """List the tasks a free agent would take now, in order."""
 
     listed = look(lambda fleet: _able(fleet, limit))
-    _tell(listed, as_json, "nothing is ready; `fleet list` tells what each task waits for")
+    _tell(listed, as_json, "nothing is ready; `fleet list` shows what each task waits for")
 
 
 async def _able(fleet: "Fleet", limit: int) -> Listed:
-    """What could start now; those whose needs are met may still wait for something else."""
+    """The tasks that could start now; one whose needs are met may still wait for something else."""
     looked_at = limit
     while True:
         query = TaskQuery(states=[State.PENDING], ready=True, limit=looked_at)
@@ -130,7 +137,7 @@ async def _able(fleet: "Fleet", limit: int) -> Listed:
 def _tell(
     listed: Listed,
     as_json: bool,
-    nothing: str = 'no such task; `fleet add "Title"` queues one',
+    nothing: str = 'no tasks found; `fleet add "Title"` queues one',
 ) -> None:
     if as_json:
         show.nouns(listed.tasks)

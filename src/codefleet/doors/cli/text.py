@@ -1,4 +1,4 @@
-"""Text for terminals: made safe, measured, cut, set in columns. No noun of the fleet is here."""
+"""Text for terminals: made safe, measured, cut, set in columns. It knows no nouns of the fleet."""
 
 import re
 import shutil
@@ -33,12 +33,12 @@ Row = Sequence[str]
 
 
 def clean(text: str) -> str:
-    """One line that can do nothing to a terminal: control characters are shown, not obeyed."""
+    """One line that is safe for a terminal: control characters are shown, not interpreted."""
     return text if text.isascii() and text.isprintable() else _translated(text, SAFE)
 
 
 def inert(json: str) -> str:
-    """JSON that means the same and can do nothing to a terminal: such characters are spelled."""
+    """Equivalent JSON that is safe for a terminal: dangerous characters are escaped."""
     return json if json.isascii() and json.isprintable() else json.translate(_spelled())
 
 
@@ -52,7 +52,7 @@ def _spelled() -> dict[int, str]:
 
 
 def brief(text: str) -> str:
-    """The first line of a text, with a mark when there is more."""
+    """The first line of a text, with a mark if there is more."""
     first, *more = text.strip().splitlines() or [""]
     return clean(first) + (" …" if more else "")
 
@@ -63,12 +63,12 @@ def clean_lines(text: str) -> str:
 
 
 def _translated(text: str, table: Mapping[int, int | str | None]) -> str:
-    """The text by a table; only the sign that an emoji is meant as one stays after it."""
+    """The translated text; only a variation selector after an emoji stays."""
     return AS_EMOJI.join(part.translate(table) for part in _PRESENTED.split(text))
 
 
 def width(text: str) -> int:
-    """How many columns a text takes, once its colours are gone."""
+    """How many columns a text takes, not counting its colours."""
     if text.isascii() and "\x1b" not in text:
         return len(text)
     return sum(_columns(character) for character in click.unstyle(text))
@@ -95,8 +95,8 @@ def table(
     room: int | None = None,
     folds: bool = True,
 ) -> str:
-    """Rows in columns. Where there is too little room, the widest of `stretch` gives way; where
-    that is not enough, the last of them goes below each row, on a line of its own."""
+    """Rows in columns. If there is too little room, the widest of `stretch` shrinks; if that is
+    not enough, the last of them moves to a line of its own below each row."""
     all_rows = [tuple(headings), *(tuple(row) for row in rows)]
     room = room or terminal_width()
     widths = [max(width(row[i]) for row in all_rows) for i in range(len(headings))]
@@ -118,7 +118,7 @@ def table(
 
 
 def _folded(rows: Sequence[Row], stretch: Sequence[int], room: int) -> str:
-    """The same table with its last free column below each row."""
+    """The same table with its last stretching column below each row."""
     last = stretch[-1]
     head, *short = [(*row[:last], *row[last + 1 :]) for row in rows]
     below = [click.unstyle(row[last]) for row in rows[1:]]
@@ -129,7 +129,7 @@ def _folded(rows: Sequence[Row], stretch: Sequence[int], room: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span, as short as one would say it."""
+    """A duration, as short as people say it."""
     seconds = max(0.0, seconds)
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
@@ -138,7 +138,7 @@ def duration(seconds: float) -> str:
 
 
 def local(moment: datetime) -> str:
-    """A moment by the clock on the user's wall."""
+    """A time in the user's time zone."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
@@ -159,5 +159,5 @@ def _padded(cell: str, columns: int) -> str:
 
 
 def terminal_width() -> int:
-    """Only a terminal has an edge: what is piped into a program is never cut."""
+    """The terminal's width; output to a pipe or a file is never cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000

@@ -1,4 +1,4 @@
-"""Watching a fleet at work: a live view on a terminal, plain lines everywhere else."""
+"""Watch a fleet at work: a live view on a terminal, plain lines everywhere else."""
 
 import asyncio
 import os
@@ -23,9 +23,9 @@ SHOWN = tuple(kind for kind in KINDS if kind not in TOO_MUCH)
 
 
 class View(Protocol):
-    """Something that shows a fleet until it is cancelled, and then once more.
+    """Shows a fleet until it is cancelled, and then once more.
 
-    Other words for the human go through `tell`, so that they do not disturb what is shown.
+    Other messages go through `tell`, so that they do not disturb what is shown.
     """
 
     async def follow(self) -> None: ...
@@ -37,10 +37,10 @@ class View(Protocol):
 
 @click.command()
 def watch() -> None:
-    """Watch the fleet live: progress, what needs you, who works on what, what waits and why.
+    """Watch the fleet live: what needs you, who works on what, what waits and why.
 
-    On a terminal it is a screen with keys; `?` lists them. Leaving it stops nothing. Elsewhere each
-    event is a line.
+    On a terminal it is an interactive screen; `?` lists its keys. Leaving it stops nothing.
+    Elsewhere, each event is a line.
     """
     call(_watch)
 
@@ -52,9 +52,9 @@ async def _watch(fleet: Fleet) -> None:
 
 @asynccontextmanager
 async def watching(home: Path, flow: str | None = None) -> AsyncIterator[View]:
-    """Show what happens while the body works, to the fleet or to one workflow.
+    """Show what happens to the fleet, or to one workflow, while the body runs.
 
-    It looks through a connection of its own. A user who wants to leave interrupts the body.
+    It uses a connection of its own. A user who quits interrupts the body.
     """
     async with open_fleet(home) as fleet:
         view = await _view(fleet, flow, interrupt)
@@ -68,7 +68,7 @@ async def watching(home: Path, flow: str | None = None) -> AsyncIterator[View]:
 
 
 def interrupt() -> None:
-    """Do what Ctrl-C does, which a screen gets as a key."""
+    """Do what Ctrl-C does; a screen receives it as a key."""
     signal.raise_signal(signal.SIGINT)
 
 
@@ -86,13 +86,13 @@ async def _view(fleet: Fleet, flow: str | None, stop: Callable[[], None] | None)
 
 
 def can_draw() -> bool:
-    """Is there a terminal that can be drawn on and that hears keys?"""
+    """Is there a terminal that can be drawn on and can read keys?"""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return all(it.isatty() for it in streams) and os.environ.get("TERM", "") not in BLIND
 
 
 class Lines:
-    """One line for each event that a human wants to know, of all tasks or of these."""
+    """One line for each event of interest, for all tasks or for these."""
 
     def __init__(self, fleet: Fleet, seen: int, tasks: Collection[str] | None = None) -> None:
         self._fleet = fleet

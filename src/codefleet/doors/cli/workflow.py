@@ -38,18 +38,18 @@ flow_argument = click.argument("flow", metavar="WORKFLOW")
 @click.group(cls=Subcommands, invoke_without_command=True)
 @click.pass_context
 def workflow(ctx: click.Context) -> None:
-    """Let agents hand results on to one another, in stages that a file describes."""
+    """Let agents pass results to one another, in stages described by a file."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 @workflow.command()
 @file_argument
-@click.option("--prompt", metavar="TEXT", help="What is to be done: {task_prompt} in the stages.")
-@click.option("--repo", metavar="PATH|NAME", help="Where to work, if not in the repository here.")
+@click.option("--prompt", metavar="TEXT", help="What to do: {task_prompt} in the stages.")
+@click.option("--repo", metavar="PATH|NAME", help="Where to work; default: this repository.")
 @set_option
 @click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
-@click.option("--detach", is_flag=True, help="Only queue it; whatever runner there is takes it.")
+@click.option("--detach", is_flag=True, help="Only queue it; any runner can take it.")
 @json_option
 def run(
     source: str,
@@ -60,11 +60,11 @@ def run(
     detach: bool,
     as_json: bool,
 ) -> None:
-    """Start a workflow and work on it until it has ended, or waits for you.
+    """Start a workflow and work on it until it ends or waits for you.
 
-    It works on this workflow alone, and leaves the rest of the queue to `fleet run`. If a runner is
-    at work already, it leaves the stages to it and watches. The exit code is 1 when a stage failed,
-    and 8 when what is left needs you.
+    It works only on this workflow, and leaves the rest of the queue to `fleet run`. If a runner is
+    already running, it leaves the stages to that runner and watches. The exit code is 1 if a stage
+    failed, and 8 if what is left needs you.
     """
     plan = read_plan(source, changes, prompt)
 
@@ -83,9 +83,9 @@ def run(
 @click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
 @json_option
 def resume(flow: str, agents: int | None, as_json: bool) -> None:
-    """Go on with a workflow that was stopped, detached, or waited for you.
+    """Continue a workflow that was stopped, detached or waiting.
 
-    Like `fleet workflow run`, it works on this workflow alone, with the same exit codes.
+    Like `fleet workflow run`, it works only on this workflow, with the same exit codes.
     """
 
     async def work(fleet: "Fleet") -> _Ended:
@@ -100,7 +100,7 @@ def resume(flow: str, agents: int | None, as_json: bool) -> None:
 @set_option
 @json_option
 def check(source: str, changes: tuple[Change, ...], as_json: bool) -> None:
-    """Say what is wrong with a file, or draw its stages. Nothing is started."""
+    """Check a file and draw its stages, without starting anything."""
     plan = read_plan(source, changes)
     if as_json:
         show.noun(plan)
@@ -111,21 +111,21 @@ def check(source: str, changes: tuple[Change, ...], as_json: bool) -> None:
 @workflow.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the workflows, the newest first."""
+    """List the workflows, newest first."""
     found = look(lambda fleet: fleet.workflows())
     if as_json:
         show.nouns(found)
     elif found:
         click.echo(table(("ID", "STATE", "STAGES", "NAME"), map(_row, found), stretch=(3,)))
     else:
-        say("there is no workflow; `fleet workflow run FILE` starts one")
+        say("no workflows; `fleet workflow run FILE` starts one")
 
 
 @workflow.command("show")
 @flow_argument
 @json_option
 def show_(flow: str, as_json: bool) -> None:
-    """Show how a workflow stands, stage by stage."""
+    """Show the status of a workflow, stage by stage."""
 
     async def read(fleet: "Fleet") -> tuple[WorkflowStatus, Sequence[Left]]:
         return await fleet.workflow(flow), await fleet.left(await fleet.family_of(flow))
@@ -141,27 +141,27 @@ def show_(flow: str, as_json: bool) -> None:
 @flow_argument
 @json_option
 def cancel(flow: str, as_json: bool) -> None:
-    """Stop every stage that has not ended; their work is archived."""
+    """Stop every unfinished stage; its work is archived."""
     _tell(call(lambda fleet: fleet.cancel_workflow(flow)), as_json)
 
 
 @workflow.command()
 @flow_argument
-@click.option("--budget", type=amount, metavar="USD", help="What the whole may cost from now on.")
+@click.option("--budget", type=amount, metavar="USD", help="New maximum cost of the workflow.")
 @click.option("--budget-tokens", type=whole_number, metavar="N", help="The same in tokens.")
 @json_option
 def retry(flow: str, budget: float | None, budget_tokens: int | None, as_json: bool) -> None:
-    """Put failed and cancelled stages back into the queue."""
+    """Put failed and cancelled stages back in the queue."""
     more = Budget(usd=budget, tokens=budget_tokens) if budget or budget_tokens else None
     _tell(call(lambda fleet: fleet.retry_workflow(flow, more)), as_json)
 
 
 @workflow.command()
 @flow_argument
-@click.option("--all", "every", is_flag=True, help="Of every stage, not only of the last ones.")
+@click.option("--all", "every", is_flag=True, help="Show every stage, not only the last ones.")
 @json_option
 def collect(flow: str, every: bool, as_json: bool) -> None:
-    """Show what came of a workflow: words of the agents, facts of git."""
+    """Show the results: what agents reported, and facts from git."""
     found = look(lambda fleet: fleet.collect_workflow(flow, every=every))
     if as_json:
         show.noun(found)
@@ -173,7 +173,7 @@ def collect(flow: str, every: bool, as_json: bool) -> None:
 @flow_argument
 @json_option
 def cleanup(flow: str, as_json: bool) -> None:
-    """Put away the branches and worktrees of a workflow that has ended.
+    """Remove the branches and worktrees of a finished workflow.
 
     Work that is not on the trunk is archived first, under refs/fleet/archive/.
     """
@@ -186,7 +186,7 @@ def cleanup(flow: str, as_json: bool) -> None:
         if as_json:
             show.data([each._asdict() async for each in told])
         else:
-            say(f"{count(await tell_each(told), 'thing')} removed")
+            say(f"{count(await tell_each(told), 'item')} removed")
 
     call(clean)
 
@@ -202,7 +202,7 @@ async def _start(fleet: "Fleet", plan: "Plan", repo: str | None) -> Workflow:
 
 
 def _tell(stands: WorkflowStatus, as_json: bool, *, seen: bool = False) -> None:
-    """Show it, unless it was `seen` all the time."""
+    """Show it, unless the user has `seen` it live."""
     if as_json:
         show.noun(stands)
     elif not seen:
@@ -218,7 +218,7 @@ async def _carried_out(fleet: "Fleet", flow: str, *, agents: int | None, quiet: 
 
 
 class _Ended(NamedTuple):
-    """A workflow as a command leaves it: what is left of it, and the signal that stopped us."""
+    """How a command leaves a workflow: its status, what is left, and the signal that stopped us."""
 
     stands: WorkflowStatus
     left: Sequence[Left]

@@ -1,4 +1,4 @@
-"""What each key does to what is chosen: one verb of the core, offered only while it is legal."""
+"""What each key does to the selection: one verb of the core, offered only while allowed."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol, TypeVar
@@ -19,7 +19,7 @@ ASKED = ("question", "permission")
 
 
 class Target(NamedTuple):
-    """What is chosen: a task, something that needs a human, or both."""
+    """The selection: a task, something that needs a human, or both."""
 
     task_id: str = ""
     task: Task | None = None
@@ -40,7 +40,7 @@ class Asker(Protocol):
 
 
 class Action(NamedTuple):
-    """A key, the word for it, when it is offered, and what it does; it returns what to tell."""
+    """A key, its label, when it is offered, and what it does; it returns a message."""
 
     key: str
     word: str
@@ -49,7 +49,7 @@ class Action(NamedTuple):
 
 
 def target_of(board: Board, key: str) -> Target:
-    """What stands behind a row of the board."""
+    """The target that a row of the board stands for."""
     kind, _, ref = key.partition(":")
     if kind == "need":
         need = next((need for need in board.needs if need.ref == ref), None)
@@ -90,7 +90,7 @@ async def answer(to: Asker, target: Target) -> str:
     if words is None:
         return ""
     await to.fleet.answer(need.ref, words)
-    return f"{target.task_id} goes on"
+    return f"{target.task_id} continues"
 
 
 async def land(to: Asker, target: Target) -> str:
@@ -116,11 +116,11 @@ async def cancel(to: Asker, target: Target) -> str:
 
 async def retry(to: Asker, target: Target) -> str:
     await to.fleet.retry(target.task_id)
-    return f"{target.task_id} is in the queue again"
+    return f"{target.task_id} is back in the queue"
 
 
 async def send(to: Asker, target: Target) -> str:
-    words = await to.ask(Ask(f"Tell the agent of {_named(target)}"))
+    words = await to.ask(Ask(f"Message the agent of {_named(target)}"))
     if words is None:
         return ""
     message = await to.fleet.send(target.task_id, words)
@@ -182,5 +182,5 @@ ACTIONS = (
 
 
 def offered(target: Target) -> list[Action]:
-    """What can be done with what is chosen."""
+    """The actions that the selection allows."""
     return [action for action in ACTIONS if action.offered(target)]

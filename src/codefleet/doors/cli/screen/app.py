@@ -1,4 +1,4 @@
-"""The application: shows the board, moves through it, and does what keys ask for."""
+"""The application: shows the board, moves the selection, and acts on keys."""
 
 import asyncio
 import os
@@ -26,9 +26,9 @@ from codefleet.fleet.board import BoardReader
 
 T = TypeVar("T")
 FRAME_S = 0.25
-"""At most four looks a second: no eye reads faster."""
+"""At most four reads a second: nobody can follow more."""
 SHARE = 9.0
-"""For each second that a look takes, so many are waited: a big fleet is read less often."""
+"""Seconds to wait for each second that a read takes: a big fleet is read less often."""
 LOOK_AGAIN_S = 10.0
 AWAY_S = 1.0
 TICK_S = 1.0
@@ -36,7 +36,7 @@ TOAST_S = 8.0
 
 
 class FleetApp(App[None]):
-    """The live screen. `stop` is called for q; without it, q leaves."""
+    """The live screen. q calls `stop` or, if there is none, leaves."""
 
     CSS = """
     #head { height: 2; background: $panel; }
@@ -71,7 +71,7 @@ class FleetApp(App[None]):
         plain = os.environ.get("NO_COLOR")
         super().__init__(driver_class=PatientDriver)
         if plain is not None:
-            os.environ["NO_COLOR"] = plain  # textual takes it out; what we start shall see it
+            os.environ["NO_COLOR"] = plain  # textual removes it, but programs we start need it
         self._head, self.lines, self._keys = Lines(id="head"), Lines(id="board"), Lines(id="keys")
         self.fleet = fleet
         self.trouble: BaseException | None = None
@@ -87,7 +87,7 @@ class FleetApp(App[None]):
     def compose(self) -> ComposeResult:
         yield self._head
         yield self.lines
-        yield Input(id="filter", placeholder="words; enter keeps them, esc shows all", compact=True)
+        yield Input(id="filter", placeholder="filter; enter keeps it, esc shows all", compact=True)
         yield self._keys
 
     def on_mount(self) -> None:
@@ -101,7 +101,7 @@ class FleetApp(App[None]):
         self.set_interval(TICK_S, self.draw)
 
     async def _follow(self) -> None:
-        """Look whenever something happened; while the store is away, keep the last look."""
+        """Read the board after every change; while the store is unreachable, keep the last one."""
         while True:
             began = time.monotonic()
             try:
@@ -121,12 +121,12 @@ class FleetApp(App[None]):
         self.draw()
 
     def draw(self) -> None:
-        """Show the board as it is now; time goes on also while nothing happens."""
+        """Show the board as it is now; times advance even if nothing happens."""
         wide = self.size.width
         if not self._head.is_attached:
             return  # the screen is about to close
         if self._board is None:
-            waits = f"store away since {self._away_since}" if self._away_since else "reading"
+            waits = f"store unreachable since {self._away_since}" if self._away_since else "reading"
             self._head.show([row(), row((f" {waits}", "warn"))])
             return
         at = passed(self._board, time.monotonic() - self._read_at)
@@ -139,12 +139,12 @@ class FleetApp(App[None]):
 
     def _live(self) -> Span:
         if self._away_since:
-            return (f"store away since {self._away_since}", "failed")
+            return (f"store unreachable since {self._away_since}", "failed")
         return ("● live", "done")
 
     def _settle_choice(self, known: list[str]) -> None:
-        """Keep what is chosen; when it is gone, take what stands in its place. Whoever has not
-        chosen yet looks at what is most urgent."""
+        """Keep the selection; if it is gone, select what took its place. Until the user selects
+        something, select what is most urgent."""
         if not self._has_chosen:
             self._chosen = known[0] if known else ""
         elif self._chosen not in known:
@@ -164,7 +164,7 @@ class FleetApp(App[None]):
         return actions.target_of(self._board, self._chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys of the board are heard only there, not while a page or a dialog is open."""
+        """The board's keys work only there, not while a page or a dialog is open."""
         own = action in ("act", "move", "edge", "page", "filter", "clear", "help", "pause_fleet")
         return not own or len(self.screen_stack) == 1
 
@@ -212,7 +212,7 @@ class FleetApp(App[None]):
         try:
             if self._board and self._board.paused:
                 await self.fleet.resume()
-                self.say("the fleet goes on")
+                self.say("the fleet is no longer paused")
             else:
                 await self.fleet.pause()
                 self.say("the fleet is paused: nothing new starts")
@@ -265,18 +265,18 @@ class FleetApp(App[None]):
         self.notify(clean(words), markup=False)
 
     def complain(self, error: FleetError) -> None:
-        """The sentence and the hint of an error."""
+        """Show an error and its hint."""
         said = "\n".join(clean(text) for text in (error.problem, error.hint) if text)
         self.notify(said, severity="error", timeout=TOAST_S, markup=False)
 
     def tell(self, words: str) -> None:
-        """Words of the runner: they stay above the board."""
+        """Show a message from the runner; it stays above the board."""
         self._told = words
         if self.is_running:
             self.draw()
 
     def panic(self, *renderables: Any) -> None:
-        """Textual would print a traceback; whoever runs us decides what to do instead."""
+        """Exit without textual's traceback; the caller decides what to do instead."""
         self.exit(return_code=1)
 
     def _handle_exception(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Questions of the screen to its user: words or one of some options, and yes or no."""
+"""Dialogs: ask for text or one of several options, or for yes or no."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -26,7 +26,7 @@ Input { border: tall $surface; }
 
 
 class Ask(ModalScreen[str | None]):
-    """Ask for words; where there are options, one of them can be taken with its number."""
+    """Ask for text; an option can also be chosen by its number."""
 
     CSS = f"Ask {{ align: center middle; }} {CSS}"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave")]
@@ -43,8 +43,8 @@ class Ask(ModalScreen[str | None]):
             if self._options:
                 named = (f"{n}  {clean(option)}" for n, option in enumerate(self._options, 1))
                 yield OptionList(*(Option(Content(name)) for name in named))
-            yield Input(placeholder="or your own words" if self._options else "your words")
-            yield Static("enter send · esc leave", id="keys", markup=False)
+            yield Input(placeholder="or type your own" if self._options else "type here")
+            yield Static("enter send · esc cancel", id="keys", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(OptionList if self._options else Input).focus()
@@ -68,7 +68,7 @@ class Ask(ModalScreen[str | None]):
 
 
 class Confirm(ModalScreen[bool]):
-    """Ask whether to do something that cannot be taken back easily."""
+    """Ask before doing something that is hard to undo."""
 
     CSS = f"Confirm {{ align: center middle; }} {CSS}"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,7 +1,7 @@
-"""Writing to a terminal that may stand still or be gone, without holding up the runner.
+"""Write to a terminal that may be stopped or gone, without blocking the runner.
 
-Textual writes in a thread, behind a queue that blocks when it is full. The runner works in the same
-event loop as the screen: neither Ctrl-S nor a lost connection may stop it.
+Textual writes in a thread, behind a queue that blocks when it is full. The runner shares the event
+loop with the screen: neither Ctrl-S nor a lost connection may stop it.
 """
 
 from contextlib import suppress
@@ -11,7 +11,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class PatientDriver(LinuxDriver):
-    """Leaves out what a terminal cannot take now, and draws everything again when it can."""
+    """Drops what the terminal cannot take now, and redraws everything when it can."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -32,10 +32,10 @@ class PatientDriver(LinuxDriver):
 
 
 class _Forgiving:
-    """A file that is no more takes everything and keeps nothing."""
+    """A file that ignores write errors, in case the terminal is gone."""
 
     def __init__(self, file: IO[str] | None) -> None:
-        assert file  # there is a terminal, or there is no screen
+        assert file  # without a terminal there is no screen
         self._kept = file
 
     def write(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The page of keys and shapes."""
+"""The help page: keys and shapes."""
 
 from codefleet.doors.cli.screen import parts
 from codefleet.doors.cli.screen.pages import Page
@@ -9,28 +9,28 @@ KEYS = {
         "j k, arrows": "down, up",
         "g G": "first, last",
         "space b": "half a screen down, up",
-        "/": "show only what has these words; esc shows everything",
+        "/": "show only what matches; esc shows everything",
     },
-    "What is chosen": {
-        "enter": "open the task: prompt, runs, evidence, what its agent says",
-        "a": "answer a question or a permission",
+    "Selection": {
+        "enter": "open the task: prompt, runs, evidence, its agent's messages",
+        "a": "answer a question or a permission request",
         "l": "land reviewed work",
         "r": "reject it, with a reason",
         "d": "show what it changed",
-        "s": "send words to its agent",
-        "p": "pause it, or let it go on",
+        "s": "send its agent a message",
+        "p": "pause or resume it",
         "t": "retry a failed task",
         "c": "cancel it; its work is kept",
-        "w": "use an account again that rests until you say so",
+        "w": "use a resting account again",
     },
-    "The fleet": {"P": "pause everything, or let it go on"},
+    "The fleet": {"P": "pause or resume everything"},
 }
 SHAPES = {
     "running": "an agent works on it",
-    "quiet": "its agent shows no sign of life, or is being stopped",
+    "quiet": "its agent is silent, or is being stopped",
     "question": "waits for your answer",
     "review": "waits for your review",
-    "lane": "on its way onto the trunk",
+    "lane": "on its way to the trunk",
     "pending": "ready; waits for a free agent",
     "blocked": "waits for something else",
     "paused": "paused",
@@ -41,7 +41,9 @@ SHAPES = {
 
 def help_page(*, stops: bool) -> Page:
     """What each key does, and what each shape means."""
-    leave = "stop the runner gently; again: at once" if stops else "leave; the fleet goes on"
+    leave = (
+        "stop the runner gracefully; again: at once" if stops else "leave; the fleet keeps running"
+    )
     groups = {**KEYS, "The fleet": {**KEYS["The fleet"], "q": leave, "?": "this page"}}
     lines = []
     for title, its in groups.items():

@@ -1,4 +1,4 @@
-"""A widget that shows rows and scrolls: only the lines that changed are drawn again."""
+"""A scrolling widget of rows that redraws only the lines that changed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,10 +15,10 @@ from codefleet.doors.cli.screen.span import Row
 
 
 class Lines(ScrollView, can_focus=True):
-    """Rows of text. With `choosing`, the rows of one key are marked as chosen."""
+    """Rows of text; those with the chosen key are highlighted."""
 
     class Clicked(Message):
-        """A row was clicked that can be chosen."""
+        """A selectable row was clicked."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
@@ -32,7 +32,7 @@ class Lines(ScrollView, can_focus=True):
         self.chosen = ""
 
     def show(self, rows: Sequence[Row], chosen: str = "") -> None:
-        """Show these rows; what was on the screen already is not drawn again."""
+        """Show these rows, and redraw only what changed."""
         old, self.rows = self.rows, list(rows)
         was, self.chosen = self.chosen, chosen
         if len(old) != len(self.rows):
@@ -45,7 +45,7 @@ class Lines(ScrollView, can_focus=True):
                 self.refresh_lines(y)
 
     def reveal(self, key: str) -> None:
-        """Scroll until the rows of this key can be seen, and the heading above the first."""
+        """Scroll until the rows of this key are visible, and the heading above the first one."""
         at = [y for y, row in enumerate(self.rows) if _is(row, key)]
         if not at:
             return

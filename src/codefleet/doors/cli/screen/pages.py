@@ -1,4 +1,4 @@
-"""Pages over the board: one task with the live words of its agent, its diff, and the keys."""
+"""Pages over the board: one task with its agent's live messages, its diff, and the keys."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ DIFF_STYLES = {"+": "added", "-": "removed", "@": "accent", "d": "bold"}
 
 
 class Page(Screen[None]):
-    """Lines to read; leaves with Esc or q."""
+    """Lines to read; Esc or q leaves."""
 
     CSS = """
     #title { height: 1; background: $panel; text-style: bold; padding: 0 1; }
@@ -81,7 +81,7 @@ class Page(Screen[None]):
 
 
 class TaskPage(Page):
-    """All that is known of one task, and under it what its agent says, as it says it."""
+    """Everything known about one task, and its agent's messages as they arrive."""
 
     def __init__(self, fleet: Fleet, task: str) -> None:
         super().__init__(task)
@@ -142,11 +142,11 @@ class DiffPage(Page):
 
 
 def words_of(events: Sequence[Event], wide: int) -> Iterator[Row]:
-    """What an agent said and which tools it used, one after the other."""
+    """An agent's messages and the tools it used, in order."""
     if not events:
         return
     yield row()
-    yield row(("live: what its agent says", "heading"))
+    yield row(("live: its agent's messages", "heading"))
     for event in events:
         mark, style = MARKS.get(event.kind, ("!", "warn"))
         at = f"{event.at.astimezone():%H:%M:%S} "
@@ -157,7 +157,7 @@ def words_of(events: Sequence[Event], wide: int) -> Iterator[Row]:
 
 
 def wrapped(text: Text, wide: int) -> Iterator[Row]:
-    """A coloured text as rows of so many columns."""
+    """A coloured text wrapped to this many columns."""
     console = Console(width=wide, color_system="truecolor", no_color=False)
     for line in text.wrap(console, wide, tab_size=4):
         yield row(*((part.plain, _name(part)) for part in _parts(line)))

@@ -1,4 +1,4 @@
-"""Small pieces of the screen: shapes of states, bars, spans of time, money."""
+"""Small pieces of the screen: shapes of states, bars, durations, costs."""
 
 from codefleet.domain.board import AtWork, Board, Need
 from codefleet.domain.model import Usage
@@ -27,7 +27,7 @@ FULL, EMPTY = "━", "─"
 
 
 def shape(name: str) -> Span:
-    """The mark of a state: its hue and its form both tell it from others."""
+    """The mark of a state, distinct in both colour and shape."""
     mark, style = SHAPES.get(name, OTHER)
     return (mark, style)
 
@@ -47,7 +47,7 @@ def shape_of_need(need: Need) -> Span:
 
 
 def bar(share: float, columns: int, style: str = "running") -> list[Span]:
-    """How much of something is done, as a line of so many columns."""
+    """A progress bar of this many columns."""
     done = round(max(0.0, min(1.0, share)) * columns)
     if 0 < share < 1:
         done = max(1, min(columns - 1, done))
@@ -55,14 +55,14 @@ def bar(share: float, columns: int, style: str = "running") -> list[Span]:
 
 
 def clock(seconds: float) -> str:
-    """A span of time that runs: `4:07`, `1:02:33`."""
+    """Elapsed time: `4:07`, `1:02:33`."""
     minutes, second = divmod(int(max(0.0, seconds)), 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"
 
 
 def expected(board: Board) -> str:
-    """When all is done that needs no human, in words."""
+    """When everything that needs no human will be done, in words."""
     seconds = board.progress.left_s
     if board.paused:
         return "paused"
@@ -71,12 +71,12 @@ def expected(board: Board) -> str:
     if not board.seats:
         return "no runner"
     if seconds is None:
-        return "end unknown"
+        return "no estimate"
     return "nearly done" if seconds < 5 else f"about {duration(seconds)} left"
 
 
 def money(usage: Usage, unpriced: int = 0) -> str:
-    """Money, with `?` for tokens without a price; tokens where there is no money at all."""
+    """The cost, with `?` for tokens without a price; tokens if there is no cost at all."""
     if usage.cost_usd or not usage.tokens:
         return f"${usage.cost_usd:.2f}" + (" + ?" if unpriced else "")
     return f"{usage.tokens:,} tokens"

@@ -38,11 +38,11 @@ HINTS = {
     "landing": "enter why",
 }
 BY_TITLE = ("review", "failed", "landing")
-"""What is known by the title of its task; the rest is known by its own words."""
+"""What is shown by the title of its task; the rest is shown by its own text."""
 
 
 class Look(NamedTuple):
-    """How the board is looked at: the columns there are, the time, and the words filtered by."""
+    """How the board is viewed: the available columns, the time, and the filter words."""
 
     columns: int
     at: datetime
@@ -54,7 +54,7 @@ class Look(NamedTuple):
 
 
 def header(board: Board, look: Look, live: Span) -> list[Row]:
-    """Two lines: how far the whole is, and what it costs."""
+    """Two lines: overall progress and cost."""
     progress = board.progress
     counted = [(f" {progress.done} of {progress.total} done", "bold")]
     if progress.failed:
@@ -62,7 +62,10 @@ def header(board: Board, look: Look, live: Span) -> list[Row]:
     if board.needs:
         counted.append((f"  {len(board.needs)} need you", "asking"))
     if not look.narrow:
-        counted += [(f"  {len(board.working)} working", "dim"), (f"  {board.waiting} wait", "dim")]
+        counted += [
+            (f"  {len(board.working)} working", "dim"),
+            (f"  {board.waiting} waiting", "dim"),
+        ]
     seq = [("" if look.narrow else f"seq {board.seq:,}  ", "dim"), live, (" ", "")]
     spent = parts.money(board.spent, board.unpriced)
     rate = board.usd_per_hour
@@ -94,9 +97,9 @@ def rows(board: Board, look: Look) -> list[Row]:
 
 def _empty(look: Look) -> Iterator[Row]:
     if look.words:
-        yield row((f" nothing has the words {look.words!r}; Esc shows everything", "dim"))
+        yield row((f" nothing matches {look.words!r}; Esc shows everything", "dim"))
         return
-    yield row((' no task yet; `fleet add "Title"` queues one', "dim"))
+    yield row((' no tasks yet; `fleet add "Title"` queues one', "dim"))
 
 
 def _section(
@@ -170,7 +173,7 @@ def _agent(work: AtWork, look: Look, wide: int, *, roomy: bool) -> Iterator[Row]
 
 
 def _doing(work: AtWork) -> list[Span]:
-    """What it does now: words of the agent, in one safe line."""
+    """What it is doing: the agent's message, in one safe line."""
     if work.stopping:
         return [(f"stopping: {one_line(work.stopping)}", "asking")]
     if work.silent:
@@ -240,7 +243,7 @@ def _finished(it: Landed, look: Look) -> Row:
 
 
 def _task(task: Task, mark: Span, why: str, look: Look) -> Row:
-    """A task and why it does not run, in two columns; a long title takes what the reason leaves."""
+    """A task and why it is not running, in two columns; a long title uses what is left."""
     head: list[Span] = [(" ", ""), mark, (f" {pad(task.id, ID)}", "id")]
     if task.priority >= 4:
         head.append(("↑ ", "accent"))
@@ -265,17 +268,17 @@ def _labels(task: Task | None) -> str:
 
 
 def passed(board: Board, seconds: float) -> datetime:
-    """The time on the fleet's clock, so many seconds after the board was read."""
+    """The time on the fleet's clock, this many seconds after the board was read."""
     return board.at + timedelta(seconds=seconds)
 
 
 def keys(lines: Sequence[Row]) -> list[str]:
-    """What can be chosen, from top to bottom."""
+    """The keys of selectable rows, from top to bottom."""
     return list(dict.fromkeys(line.key for line in lines if line.key))
 
 
 def key_line(its: Sequence[tuple[str, str]], always: Sequence[tuple[str, str]], wide: int) -> Row:
-    """The keys that can be pressed now; where it is narrow, help and quit stay."""
+    """The keys available now; on a narrow screen, help and quit stay."""
 
     def spans(pairs: Iterable[tuple[str, str]]) -> list[Span]:
         return [span for key, word in pairs for span in ((key, "key"), (f" {word}  ", "dim"))]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from codefleet.doors.cli.text import clean, fit, width
 
 Span = tuple[str, str]
-"""A text and the name of its style; see `theme.STYLES`."""
+"""A text and the name of its style; see `theme.styles_of`."""
 
 
 LONGEST = 1000
@@ -14,7 +14,7 @@ LONGEST = 1000
 
 
 class Row(NamedTuple):
-    """One line of the screen. Lines with the same `key` belong together and are chosen together."""
+    """One line of the screen. Lines with the same `key` are selected together."""
 
     spans: tuple[Span, ...]
     key: str = ""
@@ -34,24 +34,24 @@ def size(spans: Iterable[Span]) -> int:
 
 
 def one_line(text: str) -> str:
-    """A text of an agent or a user as one line that can do nothing to a terminal."""
+    """Text from an agent or a user as one line that is safe for a terminal."""
     return clean(" ".join(text[:LONGEST].split()))
 
 
 def cut(text: str, columns: int) -> str:
-    """One safe line of at most so many columns."""
+    """One safe line of at most this many columns."""
     return fit(clean(text), columns) if columns > 0 else ""
 
 
 def pad(text: str, columns: int) -> str:
-    """One safe line of exactly so many columns."""
+    """One safe line of exactly this many columns."""
     shown = cut(text, columns)
     return shown + " " * (columns - width(shown))
 
 
 def spread(left: Sequence[Span], right: Sequence[Span], columns: int, key: str = "") -> Row:
-    """Two ends of a line. Where they do not fit beside each other, the last span of `left` gives
-    way first, then the right end."""
+    """A line with a left and a right end. If both do not fit, the last span of `left` is cut
+    first, then the right end is dropped."""
     room = columns - size(right) - (1 if right else 0)
     if room < min(columns // 3, size(left)):
         right, room = (), columns
@@ -61,7 +61,7 @@ def spread(left: Sequence[Span], right: Sequence[Span], columns: int, key: str =
 
 
 def squeeze(spans: Sequence[Span], columns: int) -> list[Span]:
-    """The spans in so many columns: what comes last is cut, or left out."""
+    """The spans in this many columns: the last ones are cut or left out."""
     kept: list[Span] = []
     for text, style in spans:
         left = columns - size(kept)

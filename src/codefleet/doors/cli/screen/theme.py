@@ -83,6 +83,6 @@ def styles_of(theme: str) -> Mapping[str, Style]:
 
 
 def suited(environ: Mapping[str, str] = os.environ) -> str:
-    """The theme that fits the terminal, as far as it says what its background is."""
+    """The theme that fits the terminal's background, if the terminal reports it."""
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT.name if background in ("7", "15") else DARK.name

@@ -14,18 +14,18 @@ from codefleet.runner.places import Places
 
 
 class ScreenView:
-    """Shows the screen until it is told to finish; its last words are the counts."""
+    """Shows the screen until it is cancelled, and finally prints the counts."""
 
     def __init__(self, fleet: Fleet, stop: Callable[[], None] | None = None) -> None:
         self._fleet = fleet
         self._app = FleetApp(fleet, stop)
 
     async def follow(self) -> None:
-        """Show it. A screen that breaks takes nothing with it: the work goes on, told in lines."""
+        """Show it. If the screen crashes, the work continues and is shown in lines."""
         loop = asyncio.get_running_loop()
         factory = loop.get_task_factory()
         showing = asyncio.ensure_future(self._app.run_async())
-        loop.call_soon(loop.set_task_factory, factory)  # textual changes it for everybody
+        loop.call_soon(loop.set_task_factory, factory)  # textual replaces it for the whole loop
         try:
             await asyncio.shield(showing)
         except asyncio.CancelledError:
@@ -34,7 +34,7 @@ class ScreenView:
             raise
         if self._app.trouble:
             record(Places(self._fleet.home).crash_log(), "the screen", self._app.trouble)
-            say("the screen broke, and the work goes on; the details are in logs/crash.log")
+            say("the screen crashed, but the work continues; details are in logs/crash.log")
             await Lines(self._fleet, await self._fleet.last_seq()).follow()
 
     async def finish(self) -> None:
