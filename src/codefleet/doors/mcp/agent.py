@@ -28,10 +28,10 @@ class OwnRun(Toolset):
     async def ask_human(
         self, question: str, ctx: Context, options: list[str] | None = None
     ) -> View:
-        """Ask a human what you cannot find out yourself, with options if there are a few.
+        """Ask a human what you cannot find out yourself; give options if there are a few.
 
-        Waits for the answer and returns it. If nobody answers for long, `answer` is null: then end
-        your turn. Your work is kept, and you go on in the same place when there is an answer.
+        Waits for the answer and returns it. If nobody answers for a long time, `answer` is null:
+        end your turn then. Your work is kept, and you continue there once there is an answer.
         """
         run = await self.house.own_run()
         texts = tuple(" ".join(option.split()) for option in options or ())
@@ -44,18 +44,18 @@ class OwnRun(Toolset):
         return told if answer else {**told, "now": NOT_YET}
 
     async def report_progress(self, text: str) -> View:
-        """Say in a line how far you are; people see it in the log."""
+        """Report your progress in one line; people see it in the log."""
         run = await self.house.own_run()
         await self.fleet.report(run, text)
         return {"reported": True}
 
     async def note_knowledge(self, text: str) -> View:
-        """Keep what the next agent on this task should know: commands, traps, decisions."""
+        """Note what the next agent on this task should know: commands, pitfalls, decisions."""
         await jotting.note(await self.house.own_run(), text)
         return {"noted": True}
 
     async def checkpoint_create(self, text: str) -> View:
-        """Keep where you stand: done, under way, next. A later run begins with it."""
+        """Save where you are: done, in progress, next. A later run starts with it."""
         await jotting.checkpoint(await self.house.own_run(), text)
         return {"kept": True}
 
@@ -63,8 +63,8 @@ class OwnRun(Toolset):
         """Queue tasks for other agents in your repository, as children of yours, all or none.
 
         Each: title, prompt; optional name, needs (names in this call, or ids), scope, priority
-        1-5, base (a commit on the trunk or your branch). Your limits hold: at most your priority,
-        attempts and time-out; coder, model and checks only as your task and the owner allow.
+        1-5, base (a commit on the trunk or your branch). Your limits apply: at most your priority,
+        attempts and timeout; coder, model and checks only as your task and the owner allow.
         """
         await self.house.own_run()
         repo = await self.house.repo(None)
@@ -75,7 +75,7 @@ class OwnRun(Toolset):
         return {"tasks": [briefly.task(task) for task in added]}
 
     async def read_results(self) -> View:
-        """What the tasks that yours needs, and the tasks that you created, have come to."""
+        """The results of the tasks that yours needs, and of the tasks that you created."""
         run = await self.house.own_run()
         mine = await self.fleet.get(run.task)
         tasks = [*await self.fleet.needs_of(mine), *await self.fleet.children_of(mine)]
@@ -87,6 +87,6 @@ class OwnRun(Toolset):
         }
 
     async def _patience(self, run: Run) -> float:
-        """How long a question may keep an agent in its turn, by the settings of its repo."""
+        """How long a question may keep an agent waiting, from the settings of its repo."""
         desk = self.house.desk
         return desk.settings(await desk.repo((await self.fleet.get(run.task)).repo)).answer_s

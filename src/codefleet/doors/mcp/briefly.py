@@ -1,4 +1,4 @@
-"""The nouns in few words, for lists that a model reads."""
+"""The nouns in brief, for lists that a model reads."""
 
 from codefleet.domain.model import Conflict, Run, Task
 from codefleet.domain.views import Status
@@ -6,7 +6,7 @@ from codefleet.doors.mcp.house import View
 
 
 def task(task: Task) -> View:
-    """A task without its long texts; what is empty is left out."""
+    """A task without its long texts and empty fields."""
     found = {
         "task_id": task.id,
         "title": task.title,
@@ -28,7 +28,7 @@ def task(task: Task) -> View:
 
 
 def completed(done: Task, run: Run | None) -> View:
-    """A completed task with what it came to."""
+    """A completed task with its result."""
     seen = run.evidence if run else None
     return {
         **task(done),

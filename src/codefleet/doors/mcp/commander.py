@@ -17,7 +17,7 @@ from codefleet.runner.repos import base
 
 
 class Commander(Toolset):
-    """What one who leads the fleet needs."""
+    """What the leader of a fleet needs."""
 
     READS = (
         *("search_backlog", "check_agent_status", "detect_conflicts", "review_completed"),
@@ -29,9 +29,9 @@ class Commander(Toolset):
     )
 
     async def search_backlog(self, count: Limit = 10, query: str | None = None) -> View:
-        """Pending tasks, most urgent first, each with why it does not run yet.
+        """Pending tasks, most urgent first, each with why it is not running yet.
 
-        `query` keeps those that have all its words; a word finds every word that begins so.
+        `query` selects tasks with all its words; a word also matches longer words that start so.
         """
         pending = TaskQuery(states=[State.PENDING], text=query, limit=count)
         tasks = await self.fleet.list(pending)
@@ -42,11 +42,11 @@ class Commander(Toolset):
         }
 
     async def check_agent_status(self) -> View:
-        """Who works on what, for how long, and what it costs; which accounts rest; today's bill."""
+        """Who works on what, for how long, and what it costs; resting accounts; today's cost."""
         return briefly.status(await self.fleet.status())
 
     async def detect_conflicts(self) -> View:
-        """Unfinished tasks whose real changes would break the same lines, or share files."""
+        """Unfinished tasks whose actual changes conflict, or touch the same files."""
         conflicts = await self.fleet.open_conflicts()
         shared = await self.fleet.shared_files()
         return {
@@ -55,18 +55,18 @@ class Commander(Toolset):
         }
 
     async def assign_task(self, task_id: str, agent: str | None = None) -> View:
-        """Give a task to one agent by name (check_agent_status lists them); null frees it."""
+        """Assign a task to one agent by name (check_agent_status lists them); null unassigns it."""
         return briefly.task(await self.fleet.edit(task_id, assignee=agent))
 
     async def review_completed(self, count: Limit = 20) -> View:
-        """Tasks that were completed, newest first, with what each came to."""
+        """Completed tasks, newest first, with their results."""
         query = TaskQuery(states=[State.COMPLETED], limit=count, newest_first=True)
         tasks = await self.fleet.list(query)
         runs = await self.fleet.last_runs(tasks)
         return {"tasks": [briefly.completed(task, runs.get(task.id)) for task in tasks]}
 
     async def find_similar_tasks(self, query: str, count: Limit = 5) -> View:
-        """Tasks, finished ones too, that say nearly this. Look here before you create one."""
+        """Tasks, including finished ones, similar to this text. Check before you create one."""
         found = await self.fleet.search(query[:2000], count)
         return {"tasks": [{**briefly.task(task), "score": score} for score, task in found]}
 
@@ -76,8 +76,8 @@ class Commander(Toolset):
         labels, complexity (trivial|small|medium|large|xl), coder, model, budget {usd, tokens},
         assignee, timeout_s, max_attempts.
 
-        Say in the prompt what to make, which files to touch and which not, and what must hold.
-        Tasks that share no files run at once. The work lands as the repository's settings say.
+        State in the prompt what to build, which files to touch and which not, and what must hold.
+        Tasks that share no files run in parallel. Work lands as the repository's settings say.
         """
         repo = await self.house.repo(repo_path)
         drafts = [checked(Draft, {**each, "repo": repo.name}) for each in tasks]
@@ -102,18 +102,18 @@ class Commander(Toolset):
         }
 
     async def list_inbox(self) -> View:
-        """What waits for a human: questions, leave to use a tool, work to review, logins."""
+        """What waits for a human: questions, permission requests, work to review, logins."""
         return {"items": [each.plain() for each in await self.fleet.inbox()]}
 
     async def answer_question(self, id: str, answer: str) -> View:
-        """Answer an agent's question (its id or its task's, from list_inbox); the task goes on."""
+        """Answer an agent's question (its id or its task's, see list_inbox); the task continues."""
         return await self._moved(await self.fleet.answer(id, answer))
 
     async def land(self, task_id: str, commit: str | None = None) -> View:
         """Approve work in review: it is checked once more and merged onto the trunk.
 
         What lands is the commit that its run delivered. If its branch has moved since, this is
-        refused with the difference; `commit` names the one that you want.
+        refused with the difference; `commit` names the one you want.
         """
         return await self._moved(await approve(self.house.desk, task_id, commit))
 
@@ -122,19 +122,19 @@ class Commander(Toolset):
         return await self._moved(await self.fleet.reject(task_id, reason))
 
     async def retry(self, task_id: str) -> View:
-        """Put a failed or cancelled task back into the queue."""
+        """Put a failed or cancelled task back in the queue."""
         return await self._moved(await self.fleet.retry(task_id))
 
     async def cancel(self, task_id: str) -> View:
-        """Stop a task for good; what it made so far is archived, not lost."""
+        """Stop a task for good; its work so far is archived, not lost."""
         return await self._moved(await self.fleet.cancel(task_id))
 
     async def tail_events(
         self, task_id: str | None = None, after: Seq | None = None, limit: Limit = 50
     ) -> View:
-        """What happened, oldest first: the last events, or those after a `seq`.
+        """Events, oldest first: the last ones, or those after a `seq`.
 
-        Go on with next_after.
+        Continue with next_after.
         """
         newest = after is None
         found = await self.fleet.events(after=after or 0, task=task_id, limit=limit, newest=newest)
@@ -144,9 +144,9 @@ class Commander(Toolset):
         }
 
     async def wait(self, ids: list[str], ctx: Context, timeout_seconds: Seconds = 60) -> View:
-        """Wait until these tasks, workers or workflows have ended or need a human, bounded.
+        """Wait until these tasks, workers or workflows end or need a human, or time runs out.
 
-        Tells progress meanwhile. `settled` is false when the time was over first: call again.
+        Reports progress meanwhile. `settled` is false if time ran out first: call again.
         """
         tasks = [task for each in ids for task in await self.fleet.tasks_of(each)]
         seen: list[Task] = []
@@ -166,5 +166,5 @@ class Commander(Toolset):
 
 
 def _told(event: Event) -> View:
-    """An event without the fields that say nothing."""
+    """An event without its empty fields."""
     return {name: value for name, value in event.plain().items() if value not in (None, "", {})}

@@ -1,4 +1,4 @@
-"""What every toolset stands on: the fleet, the places of its home, and who is calling."""
+"""What every toolset shares: the fleet, its home, and who is calling."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ View = dict[str, Any]
 
 
 class House:
-    """One fleet as a server sees it. A `token` binds all that is done here to one run."""
+    """One fleet as a server sees it. A `token` binds every call to one run."""
 
     def __init__(self, fleet: Fleet, token: str | None = None) -> None:
         self._token = token
@@ -30,30 +30,30 @@ class House:
         self.desk = Desk(self.fleet)
 
     async def caller(self) -> Run | None:
-        """The run that calls; None when it is not an agent of this fleet."""
+        """The calling run; None if the caller is not an agent of this fleet."""
         if self._token is not None:
             return await self.fleet.run_of(self._token)
         return await self.fleet.asking() if self.fleet.caller else None
 
     async def own_run(self) -> Run:
-        """The run that calls, for tools that only an agent of this fleet can use."""
+        """The calling run, for tools that only an agent of this fleet can use."""
         run = await self.caller()
         if run is None:
             raise Refused(
                 "this server is not bound to a run",
-                hint="these tools are for agents of the fleet, who get them by themselves",
+                hint="these tools are for agents of the fleet, which get them automatically",
             )
         return run
 
     async def staff(self) -> None:
-        """See that somebody works the queue. Who calls from within a run has a runner already."""
+        """Make sure that a runner works the queue; a caller within a run already has one."""
         if self.fleet.caller is None:
             await background.ensure(self.fleet)
 
     async def repo(self, path: str | None) -> Repo:
-        """The repository at this path, or the one that the server stands in, or the only one.
+        """The repository at this path, else the server's current one, else the only one.
 
-        An agent of the fleet has its own, and no other.
+        An agent of the fleet has only its own.
         """
         if caller := await self.caller():
             return await self._own_repo(caller, path)
@@ -77,7 +77,7 @@ class House:
         return own
 
     async def end_of_log(self, run: Run, name: str, lines: int) -> str:
-        """The last lines that an agent printed; while it lives, its keys are still in the file."""
+        """The last lines an agent printed, redacted: until it ends, its keys are in the file."""
         await self.fleet.permit_reading(run.task)
         repo = await self.desk.repo((await self.fleet.get(run.task)).repo)
         text = await asyncio.to_thread(_tail, self.desk.places.run(run) / name, lines)
@@ -96,7 +96,7 @@ def _tail(file: Path, lines: int) -> str:
 
 
 class Toolset:
-    """Tools that go together: the methods named here, whose docstrings are their manuals."""
+    """Tools that belong together: the methods named here, described by their docstrings."""
 
     READS: ClassVar[tuple[str, ...]] = ()
     WRITES: ClassVar[tuple[str, ...]] = ()
@@ -113,18 +113,18 @@ def page(items: list[T], limit: int, cursor: str | None) -> tuple[list[T], str |
 
 
 def position(cursor: str | None) -> int:
-    """Where a cursor points to."""
+    """The position that a cursor stands for."""
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise Invalid("this cursor is none of ours", hint="pass next_cursor as it was given")
+        raise Invalid("this cursor is not valid", hint="pass next_cursor unchanged")
     return int(cursor)
 
 
 def _folder(path: str) -> Path:
     if "\0" in path or len(path) > os.pathconf("/", "PC_PATH_MAX"):
-        raise Invalid("this is no path", hint="give the path of a git repository")
+        raise Invalid("this is not a path", hint="give the path of a git repository")
     try:
         return Path(path).expanduser().absolute()
-    except RuntimeError:  # ~somebody, whom this machine does not know
-        raise NotFound(f"there is no folder {path}", hint="give a whole path") from None
+    except RuntimeError:  # ~somebody, unknown on this machine
+        raise NotFound(f"there is no folder {path}", hint="give a full path") from None

@@ -1,4 +1,4 @@
-"""How long the HTTP server waits for a client that has begun to speak and does not go on."""
+"""How long the HTTP server waits for a client that does not complete its request."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ BODY_S = 30.0
 
 
 class Impatient(H11Protocol):
-    """Closes a connection on which no whole request has arrived in time."""
+    """Closes a connection on which no complete request arrives in time."""
 
     _waiting: asyncio.TimerHandle | None = None
 
@@ -35,7 +35,7 @@ class Impatient(H11Protocol):
 
     @property
     def _is_asked(self) -> bool:
-        """Is there a request that is not answered yet?"""
+        """Is there an unanswered request?"""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _wait(self) -> None:
@@ -53,7 +53,7 @@ class Impatient(H11Protocol):
 
 
 def bounded(receive: Receive) -> Receive:
-    """The same request; one whose body does not arrive in time counts as broken off."""
+    """The same request; if its body does not arrive in time, it counts as disconnected."""
     is_whole = False
 
     async def next_part() -> Message:

@@ -8,26 +8,26 @@ if TYPE_CHECKING:
 
 def plan_this(goal: str) -> str:
     """Plan a goal as tasks for the fleet, and queue them."""
-    return f"""Plan this goal as tasks for a fleet of coding agents that work at the same time:
+    return f"""Plan this goal as tasks for a fleet of coding agents that work in parallel:
 
 {goal}
 
 1. Call search_backlog and find_similar_tasks first, so that nothing is queued twice.
-2. Cut the work into tasks that touch different files. Give each a prompt that stands alone: what
-   to make or change, which files to touch and which not, what must hold at the end. Set scope
-   (globs of files), complexity, and checks (commands that prove it).
-3. Let tasks need others only where they build on their result; prefer few phases.
+2. Split the work into tasks that touch different files. Give each a self-contained prompt: what to
+   build or change, which files to touch and which not, what must hold at the end. Set scope (globs
+   of files), complexity, and checks (commands that prove it).
+3. Let a task need another only where it builds on its result; prefer few phases.
 4. Show me the plan as a table. When I agree, call create_task once with all of it."""
 
 
 def review_what_landed() -> str:
-    """Go over what the fleet completed lately."""
-    return """Review what the fleet completed lately.
+    """Review what the fleet completed recently."""
+    return """Review what the fleet completed recently.
 
 Call review_completed. For each task read the diff of its run (resource fleet://runs/RUN/diff) and
-its evidence. Tell me, most serious first: mistakes, missing tests, work that does not do what its
-title says, two tasks that do the same thing twice. Name task and file. Propose follow-up tasks, and
-queue them with create_task when I agree."""
+its evidence. Tell me, most serious first: bugs, missing tests, work that does not do what its
+title says, tasks that duplicate each other. Name the task and the file. Propose follow-up tasks,
+and queue them with create_task when I agree."""
 
 
 def what_needs_me() -> str:

@@ -1,4 +1,4 @@
-"""Resources: what is too long for a tool's answer. A run's log, diff and evidence."""
+"""Resources, too long for a tool's answer: a run's log, diff and evidence."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,11 @@ class Resources:
         self.house, self.fleet = house, house.fleet
 
     async def log(self, run: str) -> str:
-        """The end of what the agent of a run printed."""
+        """The end of what a run's agent printed."""
         return await self.house.end_of_log(await self._run(run), "stdout.jsonl", LONGEST_LOG)
 
     async def diff(self, run: str) -> str:
-        """What a run changed, against where it began; of a live one, as it is now."""
+        """What a run changed since it started; for a live run, as it is now."""
         found = await self._run(run)
         try:
             return (await diff_of(self.fleet, found))[:LONGEST_DIFF]

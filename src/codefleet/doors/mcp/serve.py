@@ -30,7 +30,7 @@ async def over_stdio(fleet: Fleet, toolsets: Sequence[str], token: str | None) -
 
 
 async def over_http(fleet: Fleet, toolsets: Sequence[str], host: str, port: int, say: Say) -> None:
-    """Serve whoever has the token, at http://HOST:PORT/mcp, until we are stopped."""
+    """Serve clients with the token at http://HOST:PORT/mcp, until we are stopped."""
     door = await _door(fleet, toolsets, None)
     file = fleet.home / "keys" / "mcp.token"
     listener = _listen(host, port)
@@ -39,7 +39,7 @@ async def over_http(fleet: Fleet, toolsets: Sequence[str], host: str, port: int,
     shown = f"[{host}]" if ":" in host else host
     say(f"listening on http://{shown}:{port}/mcp; the token is in {file}")
     if not ip_address(host).is_loopback:
-        say("this address can be reached from outside: whoever has the token commands the fleet")
+        say("this address is reachable from outside: anyone with the token commands the fleet")
     config = uvicorn.Config(
         app, http=Impatient, log_level="error", lifespan="on", timeout_graceful_shutdown=1
     )
@@ -57,7 +57,7 @@ def bound_to(file: Path) -> str:
 
 
 class Guarded:
-    """Lets in only requests that carry the token; everybody else learns nothing."""
+    """Admits only requests that carry the token; others learn nothing."""
 
     def __init__(self, app: ASGIApp, token: bytes) -> None:
         self._app, self._token = app, token
@@ -70,8 +70,8 @@ class Guarded:
             await self._app(scope, bounded(receive), send)
             return
         error: FleetError = Refused(
-            "this needs the token of the fleet",
-            hint="send the header `Authorization: Bearer TOKEN`; the server told where it is",
+            "this needs the fleet's token",
+            hint="send the header `Authorization: Bearer TOKEN`; the server printed where it is",
         )
         refused = JSONResponse(
             error.as_dict(), status_code=401, headers={"WWW-Authenticate": "Bearer"}
@@ -84,7 +84,7 @@ class Guarded:
 
 
 async def _door(fleet: Fleet, toolsets: Sequence[str], token: str | None) -> Door:
-    if token is not None:  # an empty one is a bad one, not none: it must not open every door
+    if token is not None:  # an empty token is invalid, not absent: it must not grant full access
         await fleet.run_of(token)
     else:
         await background.ensure(fleet)
@@ -109,7 +109,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _hosts(host: str, port: int) -> TransportSecuritySettings:
-    """The names by which we may be called, so that no web page can reach us by another."""
+    """The host names that we accept, so that no web page can reach us under another one."""
     names: list[Any] = [host, "127.0.0.1", "localhost", "[::1]"]
     if ip_address(host).is_unspecified:
         names.append(socket.gethostname())

@@ -1,4 +1,4 @@
-"""The server: toolsets put together, refusals in the core's words, and two ways to be reached."""
+"""The server: combines toolsets, and reports refusals in the core's words."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,13 +37,15 @@ TOOLSETS: Mapping[str, type[Toolset]] = {
 }
 DEFAULT = ("workers", "workflows", "commander")
 INSTRUCTIONS = """\
-Command a fleet of coding agents, each in its own git worktree. create_worker for one job,
-create_workflow for stages that hand results on, create_task for a backlog with needs. All return at
-once; `wait` waits, bounded. Agents outlive this session. What needs a human is in list_inbox."""
+Command a fleet of coding agents, each in its own git worktree. Use create_worker for one job,
+create_workflow for stages that pass results on, create_task for a backlog with dependencies. All
+return at once; `wait` waits up to a time limit. Agents outlive this session. What needs a human is
+in list_inbox."""
 FOR_AN_AGENT = """\
-You are an agent of a fleet, at work in one run. ask_human when only a human can decide: it waits
-for the answer. report_progress now and then; note_knowledge and checkpoint_create for whoever goes
-on after you; create_task for work that others can do; read_results of what you build on."""
+You are an agent of a fleet, working in one run. Use ask_human when only a human can decide: it
+waits for the answer. Use report_progress now and then; note_knowledge and checkpoint_create for
+whoever continues after you; create_task for work that others can do; read_results for what you
+build on."""
 
 
 class Door(MCPServer[None]):
@@ -58,7 +60,7 @@ class Door(MCPServer[None]):
     ) -> CallToolResult | InputRequiredResult:
         try:
             self._refuse_unknown(name, arguments)
-            await self._house.caller()  # a token is good as long as its run lives
+            await self._house.caller()  # a token is valid only while its run lives
             return await super().call_tool(name, arguments, context)
         except FleetError as refused:
             return _refusal(refused)
@@ -78,7 +80,7 @@ class Door(MCPServer[None]):
                 raise MCPError(INVALID_PARAMS, f"{name} has no argument {argument[:80]!r}")
         try:
             return await super().get_prompt(name, arguments, context)
-        except ValueError as wrong:  # a name or an argument that is not right, no mistake of ours
+        except ValueError as wrong:  # a wrong name or argument, not a bug
             raise MCPError(INVALID_PARAMS, str(wrong)) from None
 
     async def list_tools(self) -> list[Tool]:
@@ -114,17 +116,17 @@ class Door(MCPServer[None]):
                 log = self._house.desk.places.crash_log()
                 record(log, f"the tool {name}", surprise or wrong)
                 return FleetError(
-                    "something unexpected went wrong",
-                    hint=f"this is a mistake in codefleet; the details are in {log}",
+                    "an unexpected error occurred",
+                    hint=f"this is a bug in codefleet; details are in {log}",
                 )
 
 
 def _invalid(bad: ValidationError) -> Invalid:
-    """What the library says of an argument, as one sentence that a caller can act on."""
+    """The library's complaint about an argument, as one sentence that a caller can act on."""
     first = bad.errors()[0]
     where = ".".join(str(part) for part in first["loc"]) or "it"
     what = first["msg"].replace("valid tuple", "list")
-    return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=f"mend {where} and try again")
+    return Invalid(f"{where}: {what[0].lower()}{what[1:]}", hint=f"fix {where} and try again")
 
 
 def assemble(house: House, toolsets: Sequence[str], version: str) -> Door:
@@ -157,13 +159,13 @@ def _refusal(error: FleetError) -> CallToolResult:
 
 
 def _flowing(manual: str) -> str:
-    """A docstring without the indentation and line ends that only its source needs."""
+    """A docstring without the indentation and line breaks of its source."""
     paragraphs = ("\n".join(line.strip() for line in manual.splitlines())).strip().split("\n\n")
     return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without titles, and with what may be left out told once instead of twice."""
+    """A schema without titles, and with optional arguments marked once instead of twice."""
     short = {key: value for key, value in schema.items() if key != "title"}
     if "properties" in short:
         short["properties"] = {k: _brief(v) for k, v in short["properties"].items()}

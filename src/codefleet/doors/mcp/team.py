@@ -1,4 +1,4 @@
-"""The toolset `team`: the fleet as a team that one spawns, assigns and talks to."""
+"""The toolset `team`: the fleet as a team to spawn, assign and talk to."""
 
 from codefleet.coders import registry
 from codefleet.domain.checking import checked
@@ -9,7 +9,7 @@ from codefleet.doors.mcp.house import Toolset, View
 
 
 class Team(Toolset):
-    """The same fleet in the words of teams."""
+    """The same fleet in terms of a team."""
 
     READS = ("team_status",)
     WRITES = ("team_spawn", "team_assign", "team_send", "team_broadcast")
@@ -37,18 +37,18 @@ class Team(Toolset):
         return briefly.task(task)
 
     async def team_assign(self, task_id: str, agent: str) -> View:
-        """Let one agent, and no other, take a task."""
+        """Assign a task to one agent; no other may take it."""
         return briefly.task(await self.fleet.edit(task_id, assignee=agent))
 
     async def team_send(self, to: str, text: str) -> View:
-        """Say something to an agent, by its name or its task; one that listens gets it at once."""
+        """Send a message to an agent, by its name or task; one that is listening gets it now."""
         return (await self.fleet.send(to, text)).plain()
 
     async def team_broadcast(self, text: str) -> View:
-        """Say something to every agent that is at work."""
+        """Send a message to every agent that is working."""
         await self.fleet.permit("send messages")
         working = [agent for agent in await self.fleet.agents() if agent.state == "working"]
         if not working:
-            raise Refused("nobody is at work", hint="team_status shows the agents")
+            raise Refused("no agent is working", hint="team_status shows the agents")
         sent = [await self.fleet.send(agent.name, text) for agent in working]
         return {"sent_to": [message.agent for message in sent]}

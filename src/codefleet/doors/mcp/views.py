@@ -1,4 +1,4 @@
-"""The nouns of the fleet in the words of the worker and workflow tools."""
+"""The fleet's nouns in the terms of the worker and workflow tools."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ LABELS = {
 
 
 def refuse_unknown(words: Sequence[str]) -> None:
-    """Refuse a word that is none of STATUSES, for nothing would ever be found by it."""
+    """Refuse a word that is not in STATUSES: it would never match anything."""
     for word in words:
         if word not in STATUSES:
             raise Invalid(f"there is no status {word[:40]!r}", hint=f"one of {', '.join(STATUSES)}")
@@ -57,7 +57,7 @@ def states(statuses: Sequence[str]) -> list[State]:
 
 
 class Eye(NamedTuple):
-    """From where one looks: at which moment, into which home, and how long leases are there."""
+    """The viewpoint: the time, the home, and the length of leases."""
 
     now: datetime
     steady: datetime
@@ -89,7 +89,7 @@ def worker(task: Task, run: Run | None, eye: Eye) -> View:
 
 
 def result(run: Run | None) -> View | None:
-    """What a run came to: the agent's words, with files and commits as git has them."""
+    """The result of a run: what the agent reported, with files and commits from git."""
     if run is None or not (run.result or run.evidence):
         return None
     said, seen = run.result, run.evidence
@@ -145,7 +145,7 @@ def workflow(stands: WorkflowStatus, now: datetime) -> View:
 
 
 def stage_result(found: StageResult) -> View:
-    """What one stage came to, with both words for its status."""
+    """The result of one stage, with both words for its status."""
     return {**found.plain(), "status": STATUS[found.state], "said": found.status}
 
 
@@ -157,7 +157,7 @@ def summary(views: Sequence[View], noun: str) -> str:
 
 
 def lasted(span: timedelta) -> str:
-    """A span of time as people say it."""
+    """A duration as people say it."""
     seconds = max(0, int(span.total_seconds()))
     if seconds < 60:
         return f"{seconds}s"

@@ -20,7 +20,7 @@ from codefleet.runner.repos import base
 
 
 class Workers(Toolset):
-    """Names, arguments and payloads that clients of worker servers know."""
+    """Names, arguments and payloads that clients of worker servers expect."""
 
     READS = (
         "healthcheck",
@@ -32,9 +32,9 @@ class Workers(Toolset):
     WRITES = ("create_worker", "cancel_worker", "cleanup_worker")
 
     async def healthcheck(self) -> View:
-        """Is everything there: git, the store, agent programs with their logins, a runner?
+        """Check git, the store, the agent programs and their logins, and the runner.
 
-        `ok` is false when something must be mended; each finding says how.
+        `ok` is false if something must be fixed; each finding says how.
         """
         findings = await checkup(self.fleet.home)
         return {
@@ -67,10 +67,10 @@ class Workers(Toolset):
     ) -> View:
         """Start one agent on a prompt, in its own git worktree and branch. Returns at once.
 
-        The prompt must stand alone: the agent sees the repository, not this talk. Over the number
-        of agents the worker queues. Look with get_worker_status, or `wait`; then
+        The prompt must be self-contained: the agent sees the repository, not this conversation. If
+        all agents are busy, the worker queues. Follow it with get_worker_status or `wait`; then
         collect_worker_result. `landing`: branch (the result stays on its branch), review, queue
-        (checked and merged by itself). executor_guide lists executors.
+        (checked and merged automatically). executor_guide lists executors.
         """
         repo = await self.house.repo(repo_path)
         options = {"effort": reasoning_effort, "args": extra_args or None}
@@ -95,9 +95,9 @@ class Workers(Toolset):
         return await self._view(task)
 
     async def get_worker_status(self, worker_id: str) -> View:
-        """How a worker stands: pending, running, succeeded, failed, cancelled or timed_out.
+        """The status of a worker: pending, running, succeeded, failed, cancelled or timed_out.
 
-        `waits_for` says why a pending one does not run yet; `state` is the fleet's own word
+        `waits_for` says why a pending one is not running yet; `state` is the fleet's own word
         (asking: a human must answer, see list_inbox; review: waits to land).
         """
         task = await self.fleet.get(worker_id)
@@ -110,7 +110,7 @@ class Workers(Toolset):
     async def list_workers(
         self, statuses: list[str] | None = None, limit: Limit = 25, cursor: str | None = None
     ) -> View:
-        """Workers, newest first, of these statuses or all. Go on with next_cursor."""
+        """Workers, newest first, with these statuses or all. Continue with next_cursor."""
         views.refuse_unknown(statuses or ())
         query = TaskQuery(
             states=views.states(statuses or ()),
@@ -135,9 +135,9 @@ class Workers(Toolset):
     async def collect_worker_result(
         self, worker_id: str, include_logs: bool = False, log_tail_lines: Lines = 80
     ) -> View:
-        """What a worker came to: summary, files and commits as git has them, checks, next steps.
+        """The result of a worker: summary, files and commits from git, checks, next steps.
 
-        `result` is null until its run has ended. The whole diff and log are the resources named in
+        `result` is null until its run ends. The full diff and log are the resources named in
         `resources`.
         """
         task = await self.fleet.get(worker_id)
@@ -153,13 +153,13 @@ class Workers(Toolset):
         return found
 
     async def cancel_worker(self, worker_id: str) -> View:
-        """Stop a worker for good. What it made so far is archived, not lost."""
+        """Stop a worker for good. Its work so far is archived, not lost."""
         return await self._view(await self.fleet.cancel(worker_id))
 
     async def cleanup_worker(
         self, worker_id: str, remove_branch: bool = True, remove_worktree_dir: bool = True
     ) -> View:
-        """Put away the worktree and branch of a worker that has ended.
+        """Remove the worktree and branch of a finished worker.
 
         A branch that is not on the trunk is kept under refs/fleet/archive/: no work is lost.
         """

@@ -13,7 +13,7 @@ from codefleet.runner.repos import base
 
 
 class Workflows(Toolset):
-    """Names, arguments and payloads that clients of workflow servers know."""
+    """Names, arguments and payloads that clients of workflow servers expect."""
 
     READS = ("get_workflow_status", "list_workflows", "collect_workflow_result")
     WRITES = ("create_workflow", "cancel_workflow", "cleanup_workflow")
@@ -28,14 +28,14 @@ class Workflows(Toolset):
         timeout_seconds: float | None = None,
         budget: dict[str, Any] | None = None,
     ) -> View:
-        """Start a graph of stages; returns at once. Look with get_workflow_status, or `wait`.
+        """Start a graph of stages; returns at once. Follow it with get_workflow_status or `wait`.
 
         A stage: name, executor, prompt_template; optional depends_on (indexes of stages before
-        it), worktree_strategy ("new", or "inherit": begin with the work of those stages), model,
+        it), worktree_strategy ("new", or "inherit": start from the work of those stages), model,
         timeout_seconds, reasoning_effort, extra_args, checks (commands), when, on_failure (fail |
         continue | retry N), gate (a question to a human instead of an agent).
-        `budget` {usd, tokens} is for all of it together.
-        Templates know {task_prompt} and {stage_N_summary|files|next_steps|status|result}.
+        `budget` {usd, tokens} is for the whole workflow.
+        Templates can use {task_prompt} and {stage_N_summary|files|next_steps|status|result}.
         Write, review, refine: [{"name":"write","executor":"codex","prompt_template":
         "{task_prompt}"},{"name":"review","executor":"claude","prompt_template":"Review:
         {stage_0_summary} {stage_0_files}","worktree_strategy":"inherit","depends_on":[0]},...].
@@ -55,13 +55,13 @@ class Workflows(Toolset):
         return await self._view(await self.fleet.workflow(flow.id))
 
     async def get_workflow_status(self, workflow_id: str) -> View:
-        """How a workflow and each of its stages stand, with progress and elapsed times."""
+        """The status of a workflow and each of its stages, with progress and elapsed times."""
         return await self._view(await self.fleet.workflow(workflow_id))
 
     async def list_workflows(
         self, statuses: list[str] | None = None, limit: Limit = 25, cursor: str | None = None
     ) -> View:
-        """Workflows, newest first, of these statuses or all. Go on with next_cursor."""
+        """Workflows, newest first, with these statuses or all. Continue with next_cursor."""
         views.refuse_unknown(statuses or ())
         now = await self.fleet.now()
         every = [views.workflow(stands, now) for stands in await self.fleet.workflows()]
@@ -75,15 +75,15 @@ class Workflows(Toolset):
         }
 
     async def cancel_workflow(self, workflow_id: str) -> View:
-        """Stop every stage that has not ended; what they made so far is archived, not lost."""
+        """Stop every unfinished stage; the work so far is archived, not lost."""
         return await self._view(await self.fleet.cancel_workflow(workflow_id))
 
     async def collect_workflow_result(
         self, workflow_id: str, include_all_stages: bool = False, include_logs: bool = False
     ) -> View:
-        """What a workflow came to: final_result, of its last stage; or all of stage_results.
+        """The result of a workflow: final_result, from its last stage, or all stage_results.
 
-        `include_logs` names the log of each run, a resource to read.
+        `include_logs` lists the log of each run, a resource to read.
         """
         found = await self.fleet.collect_workflow(workflow_id, every=include_all_stages)
         results = [views.stage_result(each) for each in found.results]
@@ -96,7 +96,7 @@ class Workflows(Toolset):
         return {**told, "final_result": results[-1] if results else None}
 
     async def cleanup_workflow(self, workflow_id: str) -> View:
-        """Put away the worktrees and branches of a workflow that has ended.
+        """Remove the worktrees and branches of a finished workflow.
 
         Branches that are not on the trunk are kept under refs/fleet/archive/: no work is lost.
         """
@@ -108,6 +108,6 @@ class Workflows(Toolset):
 
 
 def _timed(stage: dict[str, Any], seconds: float | None) -> dict[str, Any]:
-    """A time-out for the workflow is one for each stage that has none of its own."""
+    """Apply the workflow's timeout to each stage that has none of its own."""
     has_one = stage.get("timeout_seconds") is not None or "timeout_s" in stage
     return stage if seconds is None or has_one else {**stage, "timeout_seconds": seconds}
