@@ -1,1 +1,1 @@
-"""The measurements behind the numbers in the docs, each beside the raw thing it stands on."""
+"""The measurements behind the numbers in the docs, each next to a raw baseline."""

@@ -1,6 +1,6 @@
-"""Measure: `python -m bench [PART ...] [--quick]` prints ours beside raw, and the ratio.
+"""Measure: `python -m bench [PART ...] [--quick]` prints ours next to raw, and the ratio.
 
-What is not measured quickly goes into docs/explanation/performance.md, with a plot.
+Without --quick, the results go into docs/explanation/performance.md, with a plot.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from bench.row import Row
 
 PARTS = ("store", "postgres", "libraries", "worktree", "wake", "agents", "cli", "mcp")
 BY_NAME = ("scale",)
-"""Run only when they are named: they take minutes and much room."""
+"""Run only if named: they take minutes and a lot of disk space."""
 KNOWN = (*PARTS, *BY_NAME)
 
 

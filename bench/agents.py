@@ -1,4 +1,4 @@
-"""What it costs one runner to supervise many agents that talk all the time, losing no line."""
+"""The cost for one runner of supervising many agents that print constantly, losing no line."""
 
 import asyncio
 import subprocess
@@ -24,7 +24,7 @@ LONGEST_S = 180.0
 
 
 def measure(quick: bool) -> list[Row]:
-    """The runner's own processor time and memory while its agents talk, and the lines it told."""
+    """The runner's own CPU time and memory while its agents print, and the lines it logged."""
     agents, seconds = (10, 4) if quick else (AGENTS, 10)
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         crowd = Crowd(Path(folder), agents, seconds)
@@ -38,7 +38,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 class Crowd:
-    """Agents that wait for each other and then all talk at once, under one `fleet run`."""
+    """Agents that wait for each other and then all print at once, under one `fleet run`."""
 
     def __init__(self, folder: Path, agents: int, seconds: int) -> None:
         self.home, self.folder = folder / "home", folder
@@ -46,7 +46,7 @@ class Crowd:
         self.printed = agents * seconds * PER_SECOND
 
     async def watch(self) -> tuple[float, float, int]:
-        """Percent of a core and megabytes while they talk; how many lines are in the log after."""
+        """Percent of a core and megabytes while they print; how many lines are then in the log."""
         repo = sample(self.folder / "repo")
         async with open_fleet(self.home, create=True) as fleet:
             await register(fleet, repo)
@@ -62,7 +62,7 @@ class Crowd:
             return core, memory, await _lines_told(fleet, self.seconds * PER_SECOND)
 
     async def _while_they_talk(self, runner: psutil.Process) -> tuple[float, float]:
-        """Measured in the midst of it, when all have begun and none has ended."""
+        """Measured in the middle, when all have started and none has ended."""
         (self.folder / "go").touch()
         await asyncio.sleep(1.0)
         window = self.seconds - 2.0
@@ -93,7 +93,7 @@ class Crowd:
 
 
 async def _lines_told(fleet: Fleet, printed: int) -> int:
-    """Of the lines that each run printed: those in the log, and those that it says it left out."""
+    """Of the lines that each run printed: those in the log, and those reported as left out."""
     told: dict[str | None, set[str]] = defaultdict(set)
     left_out: Counter[str | None] = Counter()
     after = 0

@@ -1,4 +1,4 @@
-"""Several raw loops over one queue, each in a thread, with a connection and commits of its own."""
+"""Several raw loops over one queue, each in a thread with its own connection and commits."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,7 @@ Claimed = tuple[int, int, str]
 
 
 class Raw(Protocol):
-    """A queue by hand. bench/raw.py and bench/raw_postgres.py have them."""
+    """A hand-written queue: see bench/raw.py and bench/raw_postgres.py."""
 
     def add(self, tasks: Iterable[int], needs: Needs = ()) -> None: ...
 
@@ -25,7 +25,7 @@ class Raw(Protocol):
 
 
 class RawApart:
-    """As many connections to one queue as there are loops; who finds it locked waits."""
+    """As many connections to one queue as there are loops; if it is locked, they wait."""
 
     def __init__(self, queues: Sequence[Raw]) -> None:
         self._queues = queues
@@ -35,7 +35,7 @@ class RawApart:
         self._queues[0].add(tasks)
 
     def work(self, many: int) -> None:
-        """Claim and complete so many tasks, one at a time in each loop."""
+        """Claim and complete this many tasks, one at a time in each loop."""
         left = iter(range(many))
         loops = [self._threads.submit(_work_off, queue, left) for queue in self._queues]
         for loop in loops:

@@ -1,6 +1,6 @@
-"""How long a user waits: commands from a cold start beside the bare libraries they stand on.
+"""How long a user waits: commands from a cold start next to the bare libraries they use.
 
-Both run from bytecode, as everything that was installed does, whatever this shell has been told.
+Both run from bytecode, as installed programs do, whatever the environment says.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ COMMANDS = ("status", "list")
 
 
 def measure(quick: bool) -> list[Row]:
-    """Each command in a full store, turn about with an interpreter that only loads libraries."""
+    """Each command in a full store, alternating with an interpreter that only loads libraries."""
     tasks = 1_000 if quick else 10_000
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         asyncio.run(_fill(Path(folder), tasks))
@@ -32,7 +32,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 async def _fill(home: Path, tasks: int) -> None:
-    """A queue in which every second task waits for the one before it."""
+    """A queue in which every second task needs the one before it."""
     async with open_fleet(home, create=True) as fleet:
         await fleet.register("/bench", "main", None)
         for start in range(0, tasks, BATCH):
@@ -61,7 +61,7 @@ def cold(home: Path, command: str) -> tuple[float, float]:
     for _ in range(1 + ROUNDS):
         ours.append(_milliseconds(["-m", "codefleet", "--home", str(home), command], env))
         raw.append(_milliseconds(["-c", LIBRARIES], env))
-    return median(ours[1:]), median(raw[1:])  # the first wrote the bytecode
+    return median(ours[1:]), median(raw[1:])  # the first one wrote the bytecode
 
 
 def _milliseconds(args: Sequence[str], env: Mapping[str, str]) -> float:

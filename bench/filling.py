@@ -1,4 +1,4 @@
-"""A history written into a store in bulk, past its verbs, which would take hours."""
+"""Write a history into a store in bulk, bypassing its verbs, which would take hours."""
 
 import asyncio
 import sqlite3
@@ -31,7 +31,7 @@ WHERE table_schema = current_schema() AND table_name = %s AND is_identity = 'NO'
 
 
 def into_sqlite(path: Path, many: int) -> History:
-    """Fill a new file. Indexes are made afterwards: to sort once is quicker than to keep order."""
+    """Fill a new file. Indexes are created last: sorting once is faster than keeping order."""
     asyncio.run(SqliteStore.open(path, clock=RealClock()).close())
     history = History(many, Rows(*_of_nouns(sqlite_rows), instant))
     connection = sqlite3.connect(path, isolation_level=None)

@@ -1,7 +1,7 @@
 """The rows of a fleet that has done a thousand tasks a day for a long time, made in bulk.
 
-Each row is what the store would write: one noun of each kind is turned into a row by the store's
-own code, and then id, time and number are put in for every further one.
+Each row is what the store would write: the store's own code turns one noun of each kind into a
+row, and for all others only id, time and number are replaced.
 """
 
 import random
@@ -21,7 +21,7 @@ LATELY = 20
 WORDS = ("mailer", "parser", "login", "cache", "invoice", "search", "upload", "report", "router")
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 RARE, SOME, COMMON = "quetzalcoatl", WORDS[0], "Extract"
-"""A word of ten tasks, one of every ninth, and one of all."""
+"""A word that is in ten tasks, one in every ninth, and one in all."""
 PROMPT = "Extract the {word} into a module of its own and cover it with tests. " * 3
 
 Row = Mapping[str, Any]
@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """How an engine turns its nouns into rows, and moments into columns."""
+    """How an engine turns its nouns into rows, and times into columns."""
 
     task: OfNoun
     text: OfNoun
@@ -50,7 +50,7 @@ class Rows(NamedTuple):
 
 
 class History:
-    """So many tasks, ten times as many events, and what belongs to them."""
+    """This many tasks, ten times as many events, and what belongs to them."""
 
     def __init__(self, many: int, engine: Rows) -> None:
         self._many = many
@@ -60,7 +60,7 @@ class History:
         self.ids = [_id(number) for number in range(many)]
 
     def tables(self) -> Iterator[Table]:
-        """All tables in an order in which they can be written."""
+        """All tables, in an order in which they can be written."""
         yield Table("tasks", self._tasks())
         yield Table("texts", self._texts())
         yield Table("needs", self._needs())
@@ -70,7 +70,7 @@ class History:
 
     @property
     def busiest(self) -> TaskId:
-        """A task with a whole story, from the middle of the history."""
+        """A task with a full history, from the middle of it all."""
         done = (n for n in range(self._many // 2, self._many) if self._states[n] == "completed")
         return self.ids[next(done)]
 
@@ -99,7 +99,7 @@ class History:
         return RARE if number % (self._many // 10) == 7 else WORDS[number % len(WORDS)]
 
     def _texts(self) -> Iterator[Row]:
-        """One for each task, at the place that the task has got."""
+        """One for each task, at that task's place."""
         made = {word: self._engine.text(_task("ready", word)) for word in (RARE, *WORDS)}
         for number in range(self._many):
             yield {**made[self._word(number)], "place": number + 1}
@@ -129,7 +129,7 @@ class History:
                 yield {**row, **known, "body": body}
 
     def _conflicts(self) -> Iterator[Row]:
-        """As many in the last hour as always, and one for every hundred tasks before."""
+        """As many in the last hour as in any, and one for every hundred tasks before."""
         for number in range(LATELY + self._many // 100):
             ago = timedelta(minutes=number) if number < LATELY else timedelta(hours=number)
             pair = self.ids[number], self.ids[number + 1]
@@ -182,7 +182,7 @@ def _run_of(task: Task) -> Noun:
 
 
 def _story() -> list[Event]:
-    """What is told of one task, from the beginning to the end."""
+    """The events of one task, from beginning to end."""
     task = _task("completed")
     run = claim(_task("ready"), _SEAT, _THEN, _THEN + timedelta(minutes=1), None).run
     usage = Usage(input_tokens=9000, output_tokens=800, cost_usd=0.05).plain()
@@ -203,7 +203,7 @@ def _story() -> list[Event]:
 
 
 def _id(number: int) -> TaskId:
-    """Eight letters in no order, as ids are, and never the same twice."""
+    """Eight letters in random order, as ids are, and never the same twice."""
     scattered = (number * 634_567_891_013 + 12_345) % len(LETTERS) ** 8
     letters = []
     for _ in range(8):

@@ -1,8 +1,8 @@
-"""The store beside well-known queue libraries on the same engine, in the same run.
+"""The store next to well-known queue libraries on the same engine, in the same run.
 
-Each does what its manual shows: adds, claims and completes jobs that do nothing, and starts a job
-that comes while it waits. What a job's text is, is the same for all. A library that is not there
-is said to be missing; bench/requirements.txt has them all.
+Each is used as documented: it adds, claims and completes jobs that do nothing, and starts a job
+that arrives while it waits. All jobs have the same text. A library that is not installed is
+reported as missing; bench/requirements.txt lists them all.
 """
 
 import asyncio
@@ -47,17 +47,17 @@ class Queue(Protocol):
         """One by one."""
 
     async def add_bulk(self, many: int) -> None:
-        """At once, where it can."""
+        """All at once, where supported."""
 
     async def work(self, many: int, workers: int) -> None:
-        """Claim and complete so many jobs, which are there."""
+        """Claim and complete this many jobs, which are already queued."""
 
     async def waits(self, many: int, pause_s: float) -> list[float]:
-        """Seconds from adding a job to its start by a worker that waits, many times."""
+        """Seconds from adding a job to its start by a waiting worker, many times."""
 
 
 class Kind(NamedTuple):
-    """A queue: its name, the module it needs, how to have a fresh one, and ours to compare."""
+    """A queue: its name, the module it needs, how to create one, and ours to compare with."""
 
     name: str
     module: str
@@ -66,7 +66,7 @@ class Kind(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Microseconds for each job, and milliseconds until a waiting worker starts."""
+    """Microseconds per job, and milliseconds until a waiting worker starts."""
 
     add: float
     bulk: float
@@ -80,11 +80,11 @@ WORDS = (
     *("add one by one", "add 1,000 at once", "claim + complete, 1 worker"),
     *("claim + complete, 8 workers", "idle until start, p50", "idle until start, p99"),
 )
-"""What each number is called."""
+"""The label of each number."""
 
 
 def measure(quick: bool) -> Iterator[Row]:
-    """Ours beside each library; a library that is missing is only named."""
+    """Ours next to each library; a missing library is only named."""
     server = Server.made("listen_addresses=''", "max_wal_size='2GB'")
     try:
         kinds = list(_present(_kinds(server)))
@@ -146,7 +146,7 @@ async def _once(kind: Kind, jobs: int) -> Numbers:
 
 
 async def _each(many: int, work: Awaitable[None]) -> float:
-    """Microseconds for each job."""
+    """Microseconds per job."""
     begin = time.perf_counter()
     await work
     return 1e6 * (time.perf_counter() - begin) / many

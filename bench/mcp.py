@@ -1,4 +1,4 @@
-"""What a client of the MCP server waits for, beside a bare server with one empty tool."""
+"""How long a client of the MCP server waits, compared with a bare server with one empty tool."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ server.run()
 
 
 def measure(quick: bool) -> list[Row]:
-    """Start and call, turn about."""
+    """Start and call, alternating."""
     return asyncio.run(_measure(3 if quick else 10, 100 if quick else 500))
 
 

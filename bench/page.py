@@ -1,4 +1,4 @@
-"""The page about performance: its tables and its plot are written here, its words by hand."""
+"""The performance page: its tables and plot are generated here, its prose is written by hand."""
 
 import re
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ HEADINGS = {
 
 
 def write(results: Results) -> None:
-    """Draw the plot anew and fill in every table of the page that was measured."""
+    """Redraw the plot and fill in every table of the page that was measured."""
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
     PLOT.write_text(plot.drawn(results), encoding="utf-8")
 
 
 def filled(text: str, results: Results) -> str:
-    """The page with its tables as they were measured last."""
+    """The page with the latest measurements in its tables."""
 
     def table(found: re.Match[str]) -> str:
         part = results.get(found[1])

@@ -1,4 +1,4 @@
-"""Bars as SVG: how many jobs a second each queue claims and completes."""
+"""SVG bars: how many jobs per second each queue claims and completes."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -19,7 +19,7 @@ OURS_BESIDE = {
 
 
 class Bars(NamedTuple):
-    """One queue: its name and its jobs a second with one worker and with eight."""
+    """One queue: its name and its jobs per second with one worker and with eight."""
 
     name: str
     rates: tuple[float, float]
@@ -30,7 +30,7 @@ class Bars(NamedTuple):
 
 
 def drawn(results: Results) -> str:
-    """The plot, from whatever of it was measured."""
+    """The plot of whatever was measured."""
     bars = list(_bars(results))
     longest = max((rate for each in bars for rate in each.rates), default=1.0)
     height = TOP + len(bars) * (2 * BAR + GAP) + 10
@@ -66,7 +66,7 @@ def _bars(results: Results) -> Iterator[Bars]:
 
 
 def _worked(rows: Sequence[Row], name: str) -> list[Row]:
-    """What one library took with one worker, and with eight."""
+    """The time of one library with one worker, and with eight."""
     wanted = [f"{name}: claim + complete, {kind}" for kind in KINDS]
     return [row for each in wanted for row in rows if row.name == each]
 

@@ -1,4 +1,4 @@
-"""The PostgreSQL store beside a raw loop on the same server, which writes to disk in earnest."""
+"""The PostgreSQL store next to a raw loop on the same server, which really writes to disk."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

@@ -29,7 +29,7 @@ class Ours:
         await asyncio.gather(*(work_off(self._store, seat, left) for seat in SEATS[:workers]))
 
     async def waits(self, many: int, pause_s: float) -> list[float]:
-        """Seconds from adding a job to its start by a worker that waits, many times."""
+        """Seconds from adding a job to its start by a waiting worker, many times."""
         started: asyncio.Queue[float] = asyncio.Queue()
         worker = asyncio.ensure_future(self._wait(many, started))
         took = []

@@ -1,4 +1,4 @@
-"""Queue libraries on PostgreSQL, each used as its manual shows; their workers are coroutines."""
+"""Queue libraries on PostgreSQL, each used as documented; their workers are coroutines."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from bench.queues_sqlite import JOB
 
 
 class _Started:
-    """The one job there is: it says that it has begun."""
+    """The only job: it reports that it has started."""
 
     def __init__(self) -> None:
         self.at: asyncio.Queue[float] = asyncio.Queue()
@@ -82,7 +82,7 @@ class PgQueuer:
         await self.queries.enqueue(["job"] * many, [JOB.encode()] * many, [0] * many)
 
     async def work(self, many: int, workers: int) -> None:
-        """Its own way to have several workers is to claim a batch at a time."""
+        """Its own way to run several workers is to claim a batch at a time."""
         drain = import_module("pgqueuer.types").QueueExecutionMode.drain
         manager = await self._manager()
         await manager.run(mode=drain, batch_size=workers, dequeue_timeout=timedelta(seconds=1))
@@ -106,7 +106,7 @@ class PgQueuer:
 async def _waits(
     queue: Procrastinate | PgQueuer, worker: Coroutine[Any, Any, None], many: int, pause_s: float
 ) -> list[float]:
-    """Seconds from adding a job to its start by a worker that waits, many times."""
+    """Seconds from adding a job to its start by a waiting worker, many times."""
     running = asyncio.ensure_future(worker)
     started = queue.started.at = asyncio.Queue()
     took = []

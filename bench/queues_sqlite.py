@@ -1,4 +1,4 @@
-"""Queue libraries on SQLite, each used as its manual shows; their workers are threads."""
+"""Queue libraries on SQLite, each used as documented; their workers are threads."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from typing import Any
 
 JOB = "Extract the mailer into a module of its own and cover it with tests. " * 8
 POLL_S = 0.01
-"""How often a worker of a library without a wait of its own looks for jobs."""
+"""How often a worker polls for jobs if its library cannot wait."""
 
 
 class Threads(ABC):
@@ -29,12 +29,12 @@ class Threads(ABC):
     def put(self, many: int) -> None: ...
 
     def put_bulk(self, many: int) -> None:
-        """At once, where the library can."""
+        """All at once, where the library supports it."""
         self.put(many)
 
     @abstractmethod
     def take(self, queue: Any) -> bool:
-        """Claim and complete one job; False where there is none."""
+        """Claim and complete one job; False if there is none."""
 
     async def add(self, many: int) -> None:
         self.put(many)
@@ -52,7 +52,7 @@ class Threads(ABC):
         await asyncio.gather(*(asyncio.to_thread(worker) for _ in range(workers)))
 
     async def waits(self, many: int, pause_s: float) -> list[float]:
-        """Seconds from adding a job to its start by a worker that waits, many times."""
+        """Seconds from adding a job to its start by a waiting worker, many times."""
         started: SimpleQueue[float] = SimpleQueue()
         is_over = Event()
         worker = Thread(target=self._wait, args=(started, is_over))
@@ -115,7 +115,7 @@ class Huey(Threads):
 
 
 class PersistQueue(Threads):
-    """One queue for all threads: the library keeps what is claimed in memory."""
+    """One queue for all threads: the library keeps claims in memory."""
 
     queue: Any = None
 

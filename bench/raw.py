@@ -1,10 +1,10 @@
-"""The tightest loop over SQLite that keeps the same promise, to measure the store against.
+"""The tightest loop over SQLite with the same guarantees, to measure the store against.
 
 It is durable (WAL, the same `synchronous`), a claim is atomic and gives a fence and a lease, a
 completion is fenced and unblocks what waited, and each step writes its event in the same
 transaction. It has no runs, no scopes, no filters, no versions and checks no input; a task is a
 row with an integer for its id, and nothing is parsed. `RawRuns` also keeps the run: a row with the
-lease, added by the claim and ended by the completion, of which a task has at most one that lives.
+lease, added by the claim and ended by the completion; a task has at most one live run.
 """
 
 import sqlite3
@@ -55,7 +55,7 @@ Claimed = tuple[int, int, str]
 
 
 class RawQueue:
-    """A queue by hand."""
+    """A hand-written queue."""
 
     def __init__(self, path: Path, durability: str, body: str, *, new: bool = True) -> None:
         self.connection = sqlite3.connect(

@@ -1,9 +1,9 @@
-"""The tightest loop over PostgreSQL that keeps the same promise, to measure the store against.
+"""The tightest loop over PostgreSQL with the same guarantees, to measure the store against.
 
 A claim is atomic (SKIP LOCKED) and gives a fence and a lease, a completion is fenced and unblocks
-what waited, and each is one statement with its event: one way to the server and back. It has no
-runs, no scopes, no filters, no versions, no order of commits, and checks no input. A second
-one has runs, and numbers events in the order of commits.
+what waited, and each is one statement with its event: one round trip to the server. It has no
+runs, no scopes, no filters, no versions, no commit order, and checks no input. A second
+one has runs, and numbers events in commit order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -108,7 +108,7 @@ Claimed = tuple[int, int, str]
 
 
 class RawPostgres:
-    """A queue by hand, with prepared statements."""
+    """A hand-written queue, with prepared statements."""
 
     def __init__(self, address: str, body: str, *, new: bool = True) -> None:
         self.connection = psycopg.connect(address, autocommit=True, prepare_threshold=1)
@@ -152,7 +152,7 @@ class RawPostgres:
 
 
 class RawPostgresRuns(RawPostgres):
-    """The same queue with a row for each run, and a call to whoever waits for events in order."""
+    """The same queue with a row for each run, and a notification for readers of ordered events."""
 
     def __init__(self, address: str, body: str, run_body: str) -> None:
         super().__init__(address, body)

@@ -1,4 +1,4 @@
-"""The last results of every part, kept in a file: the page and the plot are made from it."""
+"""The latest results of every part, kept in a file from which the page and the plot are made."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from bench.row import Row
 
 FILE = Path(__file__).with_name("results.json")
 BUSY = 0.5
-"""The share of its cores that a machine may already use and still be called quiet."""
+"""The share of its cores that may already be in use on a machine that counts as quiet."""
 
 
 class Part(NamedTuple):
@@ -27,7 +27,7 @@ Results = dict[str, Part]
 
 
 def read() -> Results:
-    """What was measured last, part by part."""
+    """The latest measurements, part by part."""
     if not FILE.exists():
         return {}
     known = json.loads(FILE.read_text())
@@ -35,7 +35,7 @@ def read() -> Results:
 
 
 def save(results: Results) -> None:
-    """Keep results, in place of older ones of the same parts."""
+    """Save results, replacing older ones of the same parts."""
     all_of_them = {**read(), **results}
     plain = {
         name: {"machine": part.machine, "rows": [list(row) for row in part.rows]}
@@ -45,7 +45,7 @@ def save(results: Results) -> None:
 
 
 def machine() -> str:
-    """This machine in general words, and whether it is busy with other things already."""
+    """This machine in general terms, and whether it is already busy."""
     cores = os.cpu_count() or 1
     load = os.getloadavg()[0]
     busy = f"busy with other work (load {load:.0f})" if load > BUSY * cores else "quiet otherwise"

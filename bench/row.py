@@ -1,4 +1,4 @@
-"""One measurement: ours beside the raw thing it stands on, in the same run."""
+"""One measurement: ours next to the raw baseline, in the same run."""
 
 from typing import NamedTuple
 

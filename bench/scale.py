@@ -1,6 +1,6 @@
-"""A store with a long history beside one with a hundredth of it: does it stay as quick?
+"""A store with a long history next to one with a hundredth of it: does it stay as fast?
 
-Not part of a plain `python -m bench`, because it takes minutes and gigabytes: say its name.
+Not part of a plain `python -m bench`, because it takes minutes and gigabytes: name it to run it.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ AN_HOUR = timedelta(hours=1)
 
 
 class Filled(NamedTuple):
-    """A store that holds so many tasks, one of which has a story to read."""
+    """A store with this many tasks, one of which has a long history to read."""
 
     place: str
     tasks: int
@@ -113,9 +113,9 @@ async def _answers(
 async def _times(
     ask: Question, stores: tuple[Store, Store], filled: tuple[Filled, Filled]
 ) -> tuple[float, float]:
-    """Both are asked turn about, so that a busy machine is busy for both alike.
+    """Queries alternate between both, so that a busy machine affects both alike.
 
-    What takes seconds is asked less often.
+    What takes seconds is queried less often.
     """
     took: tuple[list[float], list[float]] = ([], [])
     until = time.perf_counter() + LONGEST_S

@@ -1,4 +1,4 @@
-"""The SQLite store beside a raw loop of the same durability. bench/raw.py says what raw does."""
+"""The SQLite store next to a raw loop of the same durability. bench/raw.py describes raw."""
 
 import asyncio
 import random
@@ -48,7 +48,7 @@ class Stores(NamedTuple):
 
 
 class Times(NamedTuple):
-    """Microseconds for one item: runs where they are part of the work, apart where many work."""
+    """Microseconds per item: `runs` if they are part of the work, `apart` if many work at once."""
 
     ours: float
     raw: float
@@ -64,7 +64,7 @@ class Part(NamedTuple):
 
 
 def measure(quick: bool) -> list[Row]:
-    """Every part at both durabilities, then how a claim bears a long queue in front of it."""
+    """Every part at both durabilities, then how a claim copes with a long queue in front of it."""
     part = 10 if quick else 1
     rows = [row for how in DURABILITIES for one in parts(quick) for row in _rows(one, how)]
     return [*rows, asyncio.run(_past_the_blocked(100_000 // part))]
@@ -159,7 +159,7 @@ async def count(stores: Stores, size: int) -> Times:
 
 
 async def _in_turns(size: int, *works: Callable[[int], Awaitable[None]]) -> Times:
-    """Each does a share in turn, so that a busy machine is busy for all alike; medians."""
+    """Each does a share in turn, so that a busy machine affects all alike; medians."""
     share = size // TURNS
     took: list[list[float]] = [[] for _ in works]
     for _ in range(TURNS):
@@ -212,7 +212,7 @@ async def _worked(
 
 
 async def work_off(store: Store, seat: Seat, left: Iterator[int]) -> None:
-    """Claim and complete one task after another, as long as some are left to do."""
+    """Claim and complete one task after another, as long as any are left."""
     for _ in left:
         while not (claims := await store.claim([seat], Want(), lease=LEASE)):
             seen = await store.last_seq()
@@ -240,7 +240,7 @@ async def _fill(stores: Stores, size: int, needs: Needs) -> None:
 
 
 async def _past_the_blocked(blocked: int) -> Row:
-    """One ready task behind many more urgent ones that wait, turn about with one behind ten."""
+    """One ready task behind many more urgent waiting ones, alternating with one behind ten."""
     rounds = 100
     name = f"claim past {blocked:,} blocked, beside 10 blocked"
     async with _stores("normal") as long, _stores("normal") as short:
@@ -269,7 +269,7 @@ def _rows(part: Part, durability: Durability) -> Iterator[Row]:
 
 
 def rows_of(name: str, times: Sequence[Times], goal: float | None) -> Iterator[Row]:
-    """Ours beside raw and, where runs are part of the work, beside raw with runs."""
+    """Ours next to raw and, where runs are part of the work, next to raw with runs."""
     ours = median(one.ours for one in times)
     yield Row(name, ours, median(one.raw for one in times), "us", goal)
     if with_runs := [one.raw_runs for one in times if one.raw_runs is not None]:
@@ -303,7 +303,7 @@ async def _stores(durability: Durability) -> AsyncIterator[Stores]:
 
 @contextmanager
 def _timed(items: int) -> Iterator[Callable[[], float]]:
-    """Microseconds for each item, to be asked for afterwards."""
+    """Microseconds per item, available afterwards."""
     took = 0.0
     begin = time.perf_counter()
     yield lambda: 1e6 * took / items

@@ -1,4 +1,4 @@
-"""How soon a waiting runner in another process starts what has just become free to start."""
+"""How soon a waiting runner in another process starts a task that has just become ready."""
 
 import asyncio
 import subprocess
@@ -23,7 +23,7 @@ SCRIPT = "```fleet\nfinish --no-changes\n```"
 
 
 def measure(quick: bool) -> list[Row]:
-    """Milliseconds from one task's end to the next one's start; raw is the goal itself."""
+    """Milliseconds from the end of one task to the start of the next; raw is the goal itself."""
     rounds = 5 if quick else 30
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         needs, scope = asyncio.run(_both(Path(folder), rounds))
@@ -49,7 +49,7 @@ async def _both(folder: Path, rounds: int) -> tuple[float, float]:
 
 
 async def _round(fleet: Fleet, waiting: Callable[[Fleet, Task], Awaitable[Task]]) -> float:
-    """We hold one task; another waits for it; we complete ours and see when the other starts."""
+    """We hold one task and another needs it; we complete ours and see when the other starts."""
     draft = Draft(title="First", assignee=US.agent, scope=("a/**",))
     (first,) = await fleet.add([draft])
     run = await _claim(fleet, first)

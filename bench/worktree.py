@@ -1,4 +1,4 @@
-"""A pooled worktree, ready for the next run, beside the bare git it stands on."""
+"""A pooled worktree, ready for the next run, compared with bare git."""
 
 import asyncio
 import subprocess
@@ -17,7 +17,7 @@ GOAL = 1.5
 
 
 def measure(quick: bool) -> list[Row]:
-    """Time until a used worktree stands clean on another commit."""
+    """Time until a used worktree is clean on another commit."""
     files = 1_000 if quick else 10_000
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         ours, raw = asyncio.run(_compare(Path(folder), files))
@@ -36,7 +36,7 @@ async def _compare(folder: Path, files: int) -> tuple[list[float], list[float]]:
         commit = commits[number % 2]
         _litter((path, bare))
         await pool.release(path)
-        if number % 2:  # in turns, because whoever is first pays for the disk
+        if number % 2:  # in turns, because the first one pays for the disk
             raw.append(_reset(bare, commit))
         begin = time.perf_counter()
         path = await pool.take(f"fleet/{number}", commit, in_use=_nobody)
@@ -54,7 +54,7 @@ def _reset(worktree: Path, commit: str) -> float:
 
 
 def _sample(repo: Path, files: int) -> tuple[str, str]:
-    """A repository, and two commits of it that differ in one file of a hundred."""
+    """A repository, and two of its commits that differ in one file of a hundred."""
     repo.mkdir()
     _git(repo, "init", "--quiet", "--initial-branch=main")
     (repo / ".gitignore").write_text("*.log\n")

@@ -1,4 +1,4 @@
-"""What all tests share: one PostgreSQL server for a whole run, and a git that a test can plan."""
+"""What all tests share: one PostgreSQL server per test run, and a git that tests can script."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
-    """A git that comes before the real one, and does what the test plans for it."""
+    """A git that comes before the real one, and does what the test plans."""
     trap = Trap(tmp_path / "trap")
     monkeypatch.setenv("PATH", f"{trap.folder}{os.pathsep}{os.environ['PATH']}")
     return trap

@@ -1,14 +1,14 @@
-"""What supervisors of agents have taken for trouble, or for success, when it was neither.
+"""What supervisors of agents have mistaken for failure or success.
 
-Each row was seen in a program that watches agents. WORDS are harmless wherever an agent says them:
-they may stand in its answer, in what its tools are given and print, and on its stderr.
+Each row was seen in a program that watches agents. WORDS are harmless wherever they appear: in an
+agent's answer, in the input and output of its tools, and on its stderr.
 """
 
 from typing import NamedTuple
 
 
 class Words(NamedTuple):
-    """Words of an agent, and what they were once taken for."""
+    """Words of an agent, and what they were once mistaken for."""
 
     id: str
     words: str

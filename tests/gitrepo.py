@@ -1,4 +1,4 @@
-"""A small real git repository for tests: fast to make, independent of the user's own settings."""
+"""A small real git repository for tests: fast to create, independent of the user's settings."""
 
 import atexit
 import os
@@ -27,7 +27,7 @@ SETTINGS = """\
 
 
 class SampleRepo:
-    """A repository whose trunk is `main`, with the verbs that a test needs."""
+    """A repository whose trunk is `main`, with the operations that a test needs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,31 +37,31 @@ class SampleRepo:
         return self._output(*args, at=at).removesuffix("\n")
 
     def write(self, path: str, text: str, at: Path | None = None) -> Path:
-        """Write a file, and the folders it stands in."""
+        """Write a file, and create its folders."""
         file = (at or self.path) / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return file
 
     def commit(self, message: str = "change", at: Path | None = None) -> str:
-        """Commit everything there is, and return the commit."""
+        """Commit everything, and return the commit."""
         self.git("add", "--all", at=at)
         self.git("commit", "--quiet", "--allow-empty", "--no-verify", f"--message={message}", at=at)
         return self.sha("HEAD", at=at)
 
     def read(self, ref: str, path: str) -> str:
-        """The text of a file at a ref, exactly."""
+        """The exact text of a file at a ref."""
         return self._output("show", f"{ref}:{path}")
 
     def sha(self, ref: str, at: Path | None = None) -> str:
         return self.git("rev-parse", "--verify", f"{ref}^{{commit}}", at=at)
 
     def reachable(self, commit: str) -> bool:
-        """Can this commit be reached from any ref, so that git will never collect it?"""
+        """Is this commit reachable from any ref, so that git will never collect it?"""
         return bool(self.git("for-each-ref", f"--contains={commit}", "--format=%(refname)"))
 
     def saved(self, path: str) -> set[str]:
-        """Every text that this path has, or ever had, in a commit that some ref reaches."""
+        """Every text that this path has, or ever had, in a commit reachable from some ref."""
         commits = self.git("log", "--all", "--format=%H", "--", path).split()
         return {self.read(commit, path) for commit in commits if self._has(commit, path)}
 
@@ -84,11 +84,11 @@ class SampleRepo:
 
 
 def make_repo(folder: Path, files: Mapping[str, str] | None = None) -> SampleRepo:
-    """Make a repository with one commit on `main`: a copy, in half the time that git takes."""
+    """Make a repository with one commit on `main`: a copy, in half the time git needs."""
     wanted = {"README.md": "# sample\n"} if files is None else files
     shutil.copytree(_made_once(tuple(wanted.items())), folder, symlinks=True, dirs_exist_ok=True)
     repo = SampleRepo(folder)
-    repo.git("update-index", "-q", "--refresh")  # copies are other files to git until it looks
+    repo.git("update-index", "-q", "--refresh")  # git takes copies for changed files until it looks
     return repo
 
 

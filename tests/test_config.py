@@ -1,4 +1,4 @@
-"""Settings: what wins, where a value came from, and what is said when one cannot be used."""
+"""Settings: which one wins, where a value comes from, and the errors for invalid ones."""
 
 import os
 import tomllib
@@ -38,7 +38,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def own(repo: Path) -> RepoFile:
-    """The file of a repo as it would be on its trunk."""
+    """A repo's file as it would be on its trunk."""
     file = repo / "fleet.toml"
     return RepoFile(str(file), text=file.read_text(encoding="utf-8"))
 

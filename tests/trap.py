@@ -1,8 +1,8 @@
-"""A `git` on the PATH that does what a test plans, and then what it was asked for.
+"""A `git` on the PATH that does what a test plans, and then what it was asked to do.
 
 The plan is a piece of shell. It runs before every git that the code under test starts (the tests'
-own git commands are left alone), with the words in `$@`, git itself in `$GIT` and the number of the
-call in `$call`.
+own git commands are not affected), with the arguments in `$@`, git itself in `$GIT` and the number
+of the call in `$call`.
 """
 
 import shlex
@@ -48,7 +48,7 @@ class Trap:
         self.kill_git = self._program("kill-git", KILL_GIT)
 
     def plan(self, shell: str) -> None:
-        """Arm the trap anew; `once` succeeds one time only."""
+        """Arm the trap again; `once` succeeds only one time."""
         shutil.rmtree(self.home / "once", ignore_errors=True)
         (self.home / "calls").write_text("0\n")
         (self.home / "plan").write_text(shell)

@@ -1,8 +1,7 @@
 """A small ACP agent that does what its prompt says, well or badly: the other end of the bridge.
 
-It is made with the agent's side of the same library, so that each message is checked by it. In
-the prompt is a JSON list of deeds, done one after the other; see DEEDS. The `--way`s are how it is
-found when it is started.
+It uses the agent side of the same library, which checks each message. The prompt is a JSON list of
+deeds, done one after the other; see DEEDS. The `--way`s are how it behaves when it is started.
 """
 
 import argparse
@@ -54,7 +53,7 @@ OPTIONS = [
 
 
 class SmallAgent:
-    """One session at a time; `notes` is where it remembers them."""
+    """One session at a time; they are remembered in `notes`."""
 
     def __init__(self, ways: set[str], notes: Path) -> None:
         self.ways, self.notes = ways, notes
@@ -125,7 +124,7 @@ class SmallAgent:
         await self.say(session, [self.mode])
 
     async def ask(self, session: str, command: str) -> None:
-        """Ask for leave, and tell which of the options was taken."""
+        """Ask for permission, and report which option was chosen."""
         call = ToolCallUpdate(
             tool_call_id=command, title=command, kind="execute", raw_input={"command": command}
         )
@@ -165,7 +164,7 @@ class SmallAgent:
         raise RequestError(*error)
 
     async def die_as_parent(self, session: str, code: int) -> None:
-        """Leave a child behind that holds all pipes, and end."""
+        """Leave a child behind that holds all pipes, and exit."""
         await asyncio.create_subprocess_exec("sleep", "300")
         await self.die(session, code)
 
@@ -175,19 +174,19 @@ class SmallAgent:
         os._exit(code)
 
     async def babble(self, session: str, lines: list[str]) -> None:
-        """Print what is no message."""
+        """Print something that is not a message."""
         for line in lines:
             sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
     async def wait(self, session: str, sign: str) -> PromptResponse:
-        """Show that one waits, until one is cancelled."""
+        """Report that it waits, until it is cancelled."""
         await self.say(session, ["x" * 1000])
         await self.cancelled.wait()
         return PromptResponse(stop_reason="cancelled")
 
     async def ignore(self, session: str, sign: str) -> None:
-        """Wait for ever, whoever cancels."""
+        """Wait forever, even when cancelled."""
         await self.say(session, ["x" * 1000])
         await asyncio.Event().wait()
 

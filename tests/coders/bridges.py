@@ -1,4 +1,4 @@
-"""Bridges to the small ACP agent, run as their keepers would run them, over real pipes."""
+"""Bridges to the small ACP agent, run over real pipes as their keepers would run them."""
 
 import asyncio
 import json
@@ -48,14 +48,14 @@ class Bridge:
         raise AssertionError(f"it ended without a line {kind}")
 
     async def rest(self) -> list[Line]:
-        """All lines to the end."""
+        """All lines until the end."""
         lines = []
         while line := await self.line():
             lines.append(line)
         return lines
 
     async def turn(self, *deeds: Line) -> list[Line]:
-        """All that one turn prints, up to its end."""
+        """Everything that one turn prints."""
         self.say(*deeds)
         lines = []
         while line := await self.line():
@@ -67,7 +67,7 @@ class Bridge:
 
 
 class Yard:
-    """Starts bridges, all to agents with the same memory, and ends them."""
+    """Starts and stops bridges, all to agents with the same memory."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.worktree = folder, folder / "work"
@@ -77,7 +77,7 @@ class Yard:
     async def bridge(
         self, *ways: str, env: dict[str, str] | None = None, resume: str | None = None, **more: str
     ) -> Bridge:
-        """A bridge that asks about all tools, to an agent of these ways."""
+        """A bridge that asks about all tools, to an agent with these ways."""
         agent = [sys.executable, str(AGENT), f"--notes={self.folder / 'notes'}"]
         options: dict[str, object] = {"argv": [*agent, *(f"--way={way}" for way in ways)], **more}
         run = assignment(self.folder, resume=resume, options=options)._replace(judged=["*"])

@@ -1,4 +1,4 @@
-"""The acp coder: what it starts, and what the messages of agents mean."""
+"""The acp coder: what it starts, and what agents' messages mean."""
 
 import json
 from pathlib import Path, PurePath
@@ -188,7 +188,7 @@ def test_a_rule_about_a_path_is_not_led_astray() -> None:
     assert wants["paths"] == ["/code/src/../secret/key", "/etc/x"]
 
 
-@settings(deadline=None)  # its first example is slow where much else runs
+@settings(deadline=None)  # its first example is slow on a busy machine
 @given(data=st.data())
 def test_no_value_in_a_message_breaks_the_reading(data: st.DataObject) -> None:
     reading = Reading(PurePath("/code"))

@@ -1,4 +1,4 @@
-"""How bridges to ACP agents begin, break and end, with an agent that can be bad."""
+"""How bridges to ACP agents start, break and end, with an agent that can misbehave."""
 
 import asyncio
 import json

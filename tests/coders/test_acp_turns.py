@@ -1,4 +1,4 @@
-"""What the turns of an ACP agent become: many turns over one bridge, as it is meant to be used."""
+"""What the turns of an ACP agent become: many turns over one bridge, as intended."""
 
 import json
 from collections.abc import AsyncIterator

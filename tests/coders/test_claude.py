@@ -1,4 +1,4 @@
-"""Claude Code: how it is started, and what single lines of it mean."""
+"""Claude Code: how it is started, and what single lines of its output mean."""
 
 import json
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ def assistant(*content: dict[str, Any], **more: Any) -> list[Signal]:
 
 
 def result(**fields: Any) -> Signal:
-    """The end that a `result` tells."""
+    """The end that a `result` reports."""
     return read(**{"type": "result", "subtype": "success", "is_error": True, **fields})[-1]
 
 

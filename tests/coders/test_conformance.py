@@ -1,4 +1,4 @@
-"""Our own coders keep to what we ask of everybody's."""
+"""Our own coders obey the rules for all coders."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A plan is refused before it starts when its coders cannot do what it asks."""
+"""A plan is refused before it starts if its coders cannot do what it asks."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""No false alarm from what is read: words are words, and only what a program states is a fact."""
+"""No false alarms from output: text is only text; only what a program states is a fact."""
 
 import json
 from collections.abc import Callable
@@ -104,7 +104,7 @@ def test_words_on_stderr_do_not_say_why_a_program_ended(name: str, row: Words) -
 
 @pytest.mark.parametrize("row", [row for row in WORDS if row.id != "a-limit"], ids=lambda r: r.id)
 def test_a_program_that_prints_plain_words_is_not_judged_by_them(row: Words) -> None:
-    """Except by the fleet's own protocol, in which a line of plain text can state a limit."""
+    """Except in the fleet's own protocol, where a line of plain text can state a limit."""
     found = recording.read(
         registry.coder("command"), row.words.encode(), Exit(code=0), printed_at=PRINTED_AT
     )
@@ -112,9 +112,9 @@ def test_a_program_that_prints_plain_words_is_not_judged_by_them(row: Words) -> 
 
 
 class Fact(NamedTuple):
-    """What a program stated, and what it amounts to: alarms that are true, and those that are not.
+    """What a program stated, and what it means: true alarms and false ones.
 
-    Without a `reason` the run was good.
+    Without a `reason`, the run was good.
     """
 
     id: str
@@ -134,7 +134,7 @@ def window(status: str, **more: object) -> Event:
 
 
 def refused(status: int, kind: str) -> list[Event]:
-    """How Claude Code says that its provider answered with this status."""
+    """How Claude Code reports that its provider responded with this status."""
     words = [{"type": "text", "text": "API Error"}]
     return [
         {"type": "assistant", "error": kind, "message": {"content": words}},

@@ -1,4 +1,4 @@
-"""What programs tell about themselves, and what each coder makes of it."""
+"""What programs report about themselves, and what each coder makes of it."""
 
 import json
 from collections.abc import Mapping

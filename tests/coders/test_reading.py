@@ -1,4 +1,4 @@
-"""No output of a program, however broken, breaks the reading of any coder."""
+"""No output of a program, however broken, breaks any coder's parser."""
 
 import itertools
 import json
@@ -46,7 +46,7 @@ def kinds_of_lines(name: str) -> list[dict[str, Any]]:
 
 
 def _shape(value: object) -> object:
-    """What a value looks like: its keys, and the words that say of which kind it is."""
+    """The shape of a value: its keys, and the words that state its kind."""
     if isinstance(value, dict):
         kinds = [value.get(key) for key in ("type", "subtype", "status", "name")]
         return kinds, sorted((key, _shape(inner)) for key, inner in value.items() if key != "tools")
@@ -71,7 +71,7 @@ def swapped(value: Any, path: tuple[Any, ...], other: object) -> Any:
 
 
 def hear(name: str, line: str) -> Heard:
-    """All that a runner does with a line."""
+    """Everything a runner does with a line."""
     heard = Heard()
     for signal in registry.coder(name).read(line):
         heard.take(signal)
@@ -113,7 +113,7 @@ def test_a_line_of_twenty_megabytes_can_be_read(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDED)
 @pytest.mark.parametrize("words", WORDS)
 def test_what_an_agent_writes_about_is_never_its_own_trouble(name: str, words: str) -> None:
-    """Its words may stand wherever text stands in good runs."""
+    """Its words may appear wherever text appears in good runs."""
     for line in kinds_of_lines(name):
         if not _is_good(name, line):
             continue
@@ -129,7 +129,7 @@ def _is_good(name: str, line: dict[str, Any]) -> bool:
 
 @given(data=st.data(), name=st.sampled_from(RECORDED))
 def test_output_that_comes_in_any_pieces_means_the_same(name: str, data: st.DataObject) -> None:
-    """Also when a piece ends in the middle of a character, as a program's buffer may."""
+    """Even if a piece ends in the middle of a character, as a program's buffer may."""
     lines = data.draw(st.lists(st.sampled_from(kinds_of_lines(name)), max_size=4))
     output = "".join(f"{json.dumps(line, ensure_ascii=False)} ü€😀\n" for line in lines).encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(output)), max_size=6)))
@@ -137,7 +137,7 @@ def test_output_that_comes_in_any_pieces_means_the_same(name: str, data: st.Data
 
 
 def pieced(output: bytes, cuts: list[int]) -> list[str]:
-    """The lines that a runner reads which looks after each piece."""
+    """The lines seen by a runner that reads after each piece."""
     with tempfile.TemporaryDirectory() as folder:
         tail = Tail(Kept(Path(folder), Process(0, 0), Process(0, 0)), 0)
         read: list[str] = []

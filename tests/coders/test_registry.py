@@ -1,4 +1,4 @@
-"""Coders are found by their names."""
+"""Coders are found by name."""
 
 from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from importlib.metadata._meta import SimplePath
@@ -32,7 +32,7 @@ def test_a_coder_that_cannot_be_loaded_is_told_in_a_sentence(
 
 
 class Package(Distribution):
-    """A package that brings a coder."""
+    """A package that provides a coder."""
 
     def __init__(self, name: str) -> None:
         self._name = name

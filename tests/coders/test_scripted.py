@@ -1,4 +1,4 @@
-"""The scripted agent, run as the program it is: each step of its language, sessions, refusals."""
+"""The scripted agent, run as a program: each step of its language, sessions, refusals."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Played(NamedTuple):
 
 
 class Stage:
-    """A worktree and a home, in which scripts are played as runs of one task."""
+    """A worktree and a home, in which scripts run as runs of one task."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -238,7 +238,7 @@ def test_a_spinning_agent_keeps_a_processor_busy(stage: Stage) -> None:
 
 
 def talk(stage: Stage, script: str, *lines: str, run: int = 1) -> list[Signal]:
-    """Play a script while these lines stand on its input after the prompt."""
+    """Run a script with these lines on its stdin after the prompt."""
     prompt = f"```fleet\n{script}\n```"
     agent = stage.begin(prompt, run, None if run == 1 else "t1.1")
     out, _ = agent.communicate("".join([said(prompt), *(f"{line}\n" for line in lines)]), 20)

@@ -1,6 +1,6 @@
 """Recorded output of the real programs, and what each recording must mean to a run.
 
-`transcripts/index.json` tells how each was made and how the program ended. The expectations in
+`transcripts/index.json` states how each was made and how the program ended. The expectations in
 `transcripts/expected.txt` were written by reading the recordings: outcome, session, tokens in and
 out, US dollars, and the final text, cut with a mark where it is long.
 """
@@ -25,7 +25,7 @@ PRINTED_AT = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 RESETS = {
     "claude-oauth-429": datetime(2026, 11, 15, 19, 28, 45, tzinfo=UTC),
-    "codex-429-usage": datetime(2026, 11, 16, 3, 33).astimezone(UTC),  # by the clock on the wall
+    "codex-429-usage": datetime(2026, 11, 16, 3, 33).astimezone(UTC),  # by wall-clock time
 }
 
 
@@ -58,7 +58,7 @@ def _coder(name: str) -> Coder:
 
 
 def _exit(name: str) -> Exit:
-    """How the program ended; one that the recorder lost patience with was killed."""
+    """How the program ended; if the recorder gave up on it, it was killed."""
     code = _index()[name].get("rc", 0)
     if code == "TIMEOUT":
         return Exit(signal=9)

@@ -1,4 +1,4 @@
-"""The coders whose programs nobody has run here: documents say what they print."""
+"""The coders whose programs were never run here: documentation says what they print."""
 
 import json
 from pathlib import Path

@@ -12,7 +12,7 @@ SAVED_AS = re.compile(r"[Ss]ave this as `([^`]+)`:$")
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, where its text begins, and the file it is to be saved as."""
+    """A fenced block: its language, where its text begins, and the file to save it as."""
 
     language: str
     start: int

@@ -1,9 +1,9 @@
-"""A terminal in which the sessions on our pages are typed for real, and compared with the page.
+"""A terminal in which the sessions in the docs are really typed, and compared with the page.
 
-What differs from run to run is made alike first: ids, times, commits, numbers of agents. A line
-of three dots on a page stands for lines that are left out.
+What differs from run to run is normalized first: ids, times, commits, numbers of agents. A line
+of three dots on a page stands for omitted lines.
 
-    python -m tests.docs.terminal README.md    writes what is printed now into the page
+    python -m tests.docs.terminal README.md    updates the outputs on the page
 """
 
 import os
@@ -39,7 +39,7 @@ ALIKE = (
 
 
 class Terminal:
-    """One shell with a home of its own, in which `fleet` is the one under test."""
+    """One shell with its own home, in which `fleet` is the one under test."""
 
     def __init__(self, home: Path, shell: subprocess.Popen[str]) -> None:
         self._home = home
@@ -47,7 +47,7 @@ class Terminal:
         self._ids: dict[str, str] = {}
 
     def type(self, step: Step) -> list[str]:
-        """Run a command of a page; return what it printed, in the page's words."""
+        """Run a command of a page; return what it printed, with the page's ids and paths."""
         command = step.command
         for documented, real in self._ids.items():
             command = command.replace(documented, real)
@@ -57,7 +57,7 @@ class Terminal:
         return [self._in_the_pages_words(line) for line in printed]
 
     def save(self, block: Block) -> None:
-        """Write a block into the file that the page names, in the folder we stand in."""
+        """Write a block to the file that the page names, in the current folder."""
         assert block.file
         folder = Path(self._run("pwd")[0])
         target = Path(block.file.replace("~", str(self._home)))
@@ -66,7 +66,7 @@ class Terminal:
     def _run(self, command: str) -> list[str]:
         assert self._shell.stdin
         assert self._shell.stdout
-        # Input is shut off, so that no command reads the commands after it.
+        # Stdin is closed, so that no command reads the commands after it.
         self._shell.stdin.write(f"{{ {command}\n}} </dev/null\necho '<end>'\n")
         self._shell.stdin.flush()
         lines = iter(self._shell.stdout.readline, "")
@@ -78,7 +78,7 @@ class Terminal:
         raise AssertionError(f"the shell ended at: {command}")
 
     def _learn(self, shown: list[str], printed: list[str]) -> None:
-        """Which id of this run stands for which id of the page."""
+        """Learn which id of this run stands for which id on the page."""
         self._ids |= dict(zip(_ids(shown), _ids(printed), strict=False))
 
     def _in_the_pages_words(self, line: str) -> str:
@@ -92,7 +92,7 @@ class Terminal:
 
 @contextmanager
 def terminal(home: Path) -> Iterator[Terminal]:
-    """A terminal of a reader who stands in a small repository `shop`."""
+    """A terminal of a reader in a small repository `shop`."""
     make_repo(home / "shop", {"README.md": "# shop\n", "till.py": "TOTAL = 0\n"})
     (home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
     tools = home / ".tools"
@@ -120,10 +120,10 @@ def terminal(home: Path) -> Iterator[Terminal]:
 
 
 def differs(step: Step, printed: list[str]) -> str | None:
-    """What the page shows and the command did not print, or None when they agree."""
+    """What the page shows and the command did not print, or None if they agree."""
     shown, seen = [_alike(line) for line in step.shown], [_alike(line) for line in printed]
     troubles = [line for line in seen if line.startswith(TROUBLE) and line not in shown]
-    any_order = step.command.startswith("fleet run")  # agents work side by side
+    any_order = step.command.startswith("fleet run")  # agents work in parallel
     if any_order and shown and not troubles and set(shown) <= {*seen, LEFT_OUT}:
         return None
     pattern = "".join(r"(.*\n)*?" if s == LEFT_OUT else f"{re.escape(s)}\n" for s in shown)
@@ -148,7 +148,7 @@ def _tool(file: Path, script: str) -> None:
 
 
 def rewrite(page: Path) -> None:
-    """Put what the commands print now into the page, except where lines are left out."""
+    """Write what the commands print now into the page, except where lines are left out."""
     lines = page.read_text(encoding="utf-8").splitlines()
     moved = 0
     with tempfile.TemporaryDirectory() as folder, terminal(Path(folder).resolve()) as reader:

@@ -1,4 +1,4 @@
-"""The how-to on coders: its adapter is run as printed, against a program that talks that way."""
+"""The how-to on coders: its adapter is run as printed, against a program of that kind."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Every command line in the docs is one that the program understands."""
+"""Every command line in the docs is one that the program accepts."""
 
 import re
 import shlex
@@ -27,7 +27,7 @@ def commands(page: Path) -> Iterator[str]:
 
 
 def understand(line: str) -> None:
-    """Let the program read a command line down to its last option, and do nothing."""
+    """Let the program parse a command line down to its last option, and do nothing."""
     words = [_filled(word) for word in shlex.split(line, comments=True)[1:] if word != "..."]
     words = words[: words.index("<")] if "<" in words else words
     command: click.Command = program
@@ -40,12 +40,12 @@ def understand(line: str) -> None:
         assert found
         command = found
         context = click.Context(command, context, command.name)
-    if words:  # the name alone is how one speaks of a command
+    if words:  # prose refers to a command by its name alone
         command.make_context(command.name, words, parent=context.parent)
 
 
 def _filled(word: str) -> str:
-    """A word in capitals stands for something; one is as good a number as it is a name."""
+    """A word in capitals is a placeholder; 1 is as good a number as it is a name."""
     return "1" if word.isalpha() and word.isupper() else word
 
 

@@ -1,4 +1,4 @@
-"""The files for operators can be read, and what they run exists."""
+"""The files for operators are valid, and what they run exists."""
 
 import configparser
 import re
@@ -25,7 +25,7 @@ def loaded(file: Path) -> Any:
 
 
 def values(tree: Any, key: str) -> Iterator[Any]:
-    """What stands under this key, anywhere in a file."""
+    """What this key holds, anywhere in a file."""
     children = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     if isinstance(tree, dict) and key in tree:
         yield tree[key]
@@ -62,7 +62,7 @@ def test_a_service_that_was_stopped_has_not_failed() -> None:
 
 @pytest.mark.parametrize("file", ["compose.yaml", "kubernetes.yaml"])
 def test_containers_know_the_key_of_the_git_server(file: str) -> None:
-    """Nobody is there to be asked whether it is the right one."""
+    """Nobody is there to confirm that it is the right one."""
     text = (DEPLOY / file).read_text(encoding="utf-8")
     (known,) = re.findall(r"UserKnownHostsFile=(\S+)", text)
     mounts = ("/run/secrets/", "/etc/fleet-git/")

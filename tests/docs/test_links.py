@@ -1,4 +1,4 @@
-"""Every link leads somewhere, and every page can be found."""
+"""Every link works, and every page can be reached."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The names by which the headings of a page can be linked to."""
+    """The anchors of a page's headings."""
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
         for heading in HEADING.findall(prose(page))

@@ -1,4 +1,4 @@
-"""The page about performance shows what was measured, and nothing else."""
+"""The performance page shows what was measured, and nothing else."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""Every session on our pages works when it is typed, and prints what the page shows."""
+"""Every session in the docs works when typed, and prints what the page shows."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Wired or absent: what nothing reaches, reads or emits is not here."""
+"""Wired or absent: there is no code that nothing reaches, reads or emits."""
 
 import ast
 import re
@@ -19,11 +19,11 @@ PROGRAMS = {
     "codefleet.coders.scripted_agent",
     "codefleet.coders.acp.bridge",
 }
-"""Started as programs of their own, by the path of their file."""
+"""Started as separate programs, by file path."""
 LIBRARY = {"codefleet", "codefleet.wiring", "codefleet.testing.conformance"}
-"""Imported by programs of users."""
+"""Imported by users' programs."""
 TELLING = {"event", "tell", "_finish"}
-"""What is called with the kind of an event that it appends."""
+"""Functions called with the kind of the event that they append."""
 HOP = re.compile(r"\[`([\w/]+\.py)`\]\([^)]+\) `(\w+)`")
 
 
@@ -45,7 +45,7 @@ def parsed(module: str) -> ast.Module:
 
 
 def imports(module: str) -> Iterator[str]:
-    """The modules of ours that this one imports, anywhere in it, and the packages around them."""
+    """Our modules that this one imports, anywhere in it, and the packages around them."""
     for node in ast.walk(parsed(module)):
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
@@ -63,7 +63,7 @@ def _packages(name: str) -> list[str]:
 
 
 def doors() -> set[str]:
-    """Where a user comes in: programs and their commands, the library, coders."""
+    """The entry points of users: programs and their commands, the library, coders."""
     commands = {f"codefleet.doors.cli.{place.partition(':')[0]}" for place in COMMANDS.values()}
     coders = {entry.module for entry in entry_points(group="codefleet.coders")}
     programs = {module for module in modules() if module.endswith(".__main__")} | PROGRAMS

@@ -1,4 +1,4 @@
-"""Property tests here judge answers, not time: a busy machine must not fail them."""
+"""Property tests here judge results, not time: a busy machine must not fail them."""
 
 from hypothesis import HealthCheck, settings
 

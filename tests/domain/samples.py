@@ -1,4 +1,4 @@
-"""Nouns for tests: every field has a plain value until a test says otherwise."""
+"""Nouns for tests: every field has a plain default."""
 
 from datetime import UTC, datetime
 from typing import Any

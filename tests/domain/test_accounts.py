@@ -1,4 +1,4 @@
-"""Accounts of coders: their names, their rests, and the words about them."""
+"""Accounts of coders: their names, their rests, and how they are described."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -57,7 +57,7 @@ FIVE, HOUR = timedelta(minutes=5), timedelta(hours=1)
     ("known", "ago", "length"),
     [
         (None, timedelta(0), FIVE),
-        ({"guessed": True}, timedelta(minutes=1), 2 * FIVE),  # refused again, right after it
+        ({"guessed": True}, timedelta(minutes=1), 2 * FIVE),  # refused again, right afterwards
         ({"guessed": True}, timedelta(minutes=6), FIVE),  # it worked for a while
         ({"guessed": True}, -timedelta(minutes=1), FIVE),  # another run, in the same rest
         ({"guessed": False}, timedelta(minutes=1), FIVE),  # the provider had named that time

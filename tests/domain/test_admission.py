@@ -1,4 +1,4 @@
-"""How many more agents a machine bears."""
+"""How many more agents a machine can take."""
 
 import pytest
 from hypothesis import given

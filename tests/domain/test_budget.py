@@ -1,4 +1,4 @@
-"""Limits: what is near, what is over, and which of several counts."""
+"""Limits: what is close, what is exceeded, and which of several applies."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

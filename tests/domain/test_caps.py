@@ -1,4 +1,4 @@
-"""What caps leave to the seats of one runner."""
+"""What caps leave for the seats of one runner."""
 
 import pytest
 

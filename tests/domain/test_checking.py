@@ -1,4 +1,4 @@
-"""What comes in from outside: a noun, or one sentence that says what is wrong and where."""
+"""Input from outside: a noun, or one sentence that says what is wrong and where."""
 
 from datetime import UTC, datetime
 from typing import Any

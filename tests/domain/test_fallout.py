@@ -1,4 +1,4 @@
-"""Stages that a bad one takes along, and that come back with it."""
+"""Stages that fail with a bad one, and come back with it."""
 
 from codefleet.domain import fallout
 from codefleet.domain.model import Stage, Task

@@ -20,7 +20,7 @@ HOUSE = {
 
 @st.composite
 def graphs(draw: st.DrawFn) -> dict[str, list[str]]:
-    """Needs without a cycle, told in any order: each task needs only ones numbered below it."""
+    """Needs without a cycle, in any order: each task needs only lower-numbered ones."""
     numbers = draw(st.permutations(range(draw(st.integers(0, 12)))))
     return {
         str(n): [str(m) for m in draw(st.sets(st.integers(0, n - 1)))] if n else [] for n in numbers

@@ -1,4 +1,4 @@
-"""What a stage hands on: words of agents, facts of git, and the words of humans at gates."""
+"""What a stage hands over: agents' reports, facts from git, and human answers at gates."""
 
 import pytest
 

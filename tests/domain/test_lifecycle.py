@@ -1,4 +1,4 @@
-"""The laws of motion, as the table that also stands in docs/explanation/lifecycle.md."""
+"""The lifecycle rules, as the table that is also in docs/explanation/lifecycle.md."""
 
 import re
 from datetime import timedelta

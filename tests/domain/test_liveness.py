@@ -1,4 +1,4 @@
-"""Verdicts on histories of signs of life."""
+"""Verdicts on histories of activity."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ from codefleet.domain.liveness import (
 
 PATIENCE = Patience(quiet=120, stuck=600, tool=3600)
 
-# Seconds since the last output, CPU time and file change; what is known besides; the verdict.
+# Seconds since the last output, CPU time and file change; what else is known; the verdict.
 HISTORIES = """
     0     0     0     -            alive
     119   0     0     -            alive
@@ -65,7 +65,7 @@ def test_a_living_run_needs_no_reasons() -> None:
     assert judge(Pulse(1, 900, 900), PATIENCE) == Verdict(Life.ALIVE, ())
 
 
-# What the processes of an agent used of a processor, and in how many seconds.
+# How much CPU time an agent's processes used, and in how many seconds.
 WORK = """
     idle     0.48  30   claude that waits for its model, measured
     idle     0.0   30   a process that sleeps

@@ -1,4 +1,4 @@
-"""The nouns: frozen, strict, and the same after a trip through JSON."""
+"""The nouns: frozen, strict, and unchanged by a round trip through JSON."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
@@ -29,7 +29,7 @@ NOUNS = sorted(
 )
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis takes naive bounds and adds the zone
 LETTERS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
-"""All but NUL, for which JSON has a stand-in."""
+"""All but NUL, which has a substitute in JSON."""
 TEXTS = st.text(LETTERS)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.none() | st.floats(min_value=0.001, max_value=1e9)
@@ -79,7 +79,7 @@ def examples(noun: type[Noun]) -> st.SearchStrategy[Noun]:
 
 
 def values(kind: Any) -> st.SearchStrategy[Any]:
-    """Whatever the type allows, but at most one noun where there may be many: it is enough."""
+    """Whatever the type allows, but at most one noun where there may be many, which is enough."""
     inner = get_args(kind)[0] if get_origin(kind) is tuple else None
     if isinstance(inner, type) and issubclass(inner, Noun):
         return st.lists(examples(inner), max_size=1).map(tuple)

@@ -1,4 +1,4 @@
-"""How long work usually takes, and when the rest is done."""
+"""How long work usually takes, and when the rest will be done."""
 
 from codefleet.domain.pace import Took, left, left_of, usual
 from codefleet.domain.words import Complexity

@@ -1,4 +1,4 @@
-"""How often a task goes on after it was stuck, or after its context was full."""
+"""How often a task continues after it was stuck, or after its context was full."""
 
 from itertools import count
 
@@ -21,13 +21,13 @@ REASONS = {
 
 
 def a_story(words: str) -> list[Run]:
-    """Runs from words such as `full:a`: how each ended, and the file that was changed by then."""
+    """Runs from words such as `full:a`: how each ended, and the file it had changed by then."""
     return [_run(*word.split(":")) for word in words.split()]
 
 
 def _run(how: str, path: str = "a") -> Run:
     outcome, reason = REASONS[how]
-    moved = str(next(TIPS))  # the trunk was merged in, so that the tip is always new
+    moved = str(next(TIPS))  # the trunk was merged in, so the tip is always new
     changes = (Change(path=path, kind="added"),)
     evidence = Evidence(base=moved, tip=moved, tree=moved, commits=1, changes=changes)
     return a_run(a_task(), outcome=outcome, reason=reason, evidence=evidence)

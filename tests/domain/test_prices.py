@@ -1,4 +1,4 @@
-"""What tokens cost: whose price counts, and what is said when there is none."""
+"""What tokens cost: whose price applies, and what happens without one."""
 
 import pytest
 from hypothesis import given

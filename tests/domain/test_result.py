@@ -1,4 +1,4 @@
-"""What an agent wrote about its work, read as far as it makes sense."""
+"""An agent's report about its work, parsed as far as it makes sense."""
 
 import json
 

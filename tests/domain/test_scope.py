@@ -1,4 +1,4 @@
-"""File scopes: what they hold, and whether two of them can meet."""
+"""File scopes: what they contain, and whether two of them overlap."""
 
 from itertools import product
 
@@ -11,7 +11,7 @@ from codefleet.domain.errors import Invalid
 
 NAMES = ("a", "b", "ab", "a.b")
 PATHS = ["/".join(names) for depth in (1, 2, 3) for names in product(NAMES, repeat=depth)]
-"""Every path of up to three of four names: small enough to try all of them."""
+"""Every path of up to three of four names: few enough to try all of them."""
 
 plain_paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
 whole_folders = plain_paths.map(lambda path: f"{path}/**")
@@ -62,7 +62,7 @@ def test_no_two_names_that_share_a_path_are_told_apart() -> None:
 def test_plain_paths_and_whole_folders_overlap_exactly_when_they_share_a_path(
     left: str, right: str
 ) -> None:
-    # A folder four deep holds paths that are deeper than those tried here, so add one level.
+    # A folder four levels deep contains paths deeper than those tried here, so add one level.
     shared = any(
         scope.matches([left], path) and scope.matches([right], path)
         for path in (*PATHS, f"{left.removesuffix('/**')}/x", f"{right.removesuffix('/**')}/x")

@@ -1,4 +1,4 @@
-"""The words that a task is found by, and those that are asked for."""
+"""The words that a task is found by, and those that are searched for."""
 
 import re
 from random import Random

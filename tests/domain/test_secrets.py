@@ -1,4 +1,4 @@
-"""Keys become stars; everything else stays."""
+"""Keys are redacted; everything else stays."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codefleet.domain import secrets
 from codefleet.domain.secrets import redact, redact_bytes, secret_values
 
-LETTERS = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"  # 36 characters, as chance makes them
+LETTERS = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6"  # 36 random characters
 WEB_TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9"
 PEM = """-----BEGIN RSA PRIVATE KEY-----
 MIIEowIBAAKCAQEAxVQ7mQO8x1Jk0f6w2bZ9K3hT4uR5yP6sD7gF8hJ9kL0zX1cV
@@ -239,7 +239,7 @@ def test_json_stays_json(value: dict[str, str]) -> None:
         *("-----BEGIN PRIVATE KEY-----\\nA", "authorization:", "?a&b", "AKIA1", "xoxb-", "\\n"),
     ],
 )
-@pytest.mark.timeout(60)  # steps that grow with the square of the length would take hours
+@pytest.mark.timeout(60)  # quadratic time would take hours
 def test_a_hostile_megabyte_is_read_to_its_end(piece: str) -> None:
     size = 1 << 20
     assert redact_bytes((piece.encode() * size)[:size])

@@ -1,4 +1,4 @@
-"""Workflows: a description becomes tasks, or a complaint that names its stage and line."""
+"""Workflows: a description becomes tasks, or an error that names its stage and line."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: a home, a repository, and what was printed."""
+"""The command line as a user sees it: a home, a repository, and what was printed."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ START = "from codefleet.doors.cli import main; main()"
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the user's reaches a test."""
+    """No setting of the user's affects a test."""
     for name in [name for name in os.environ if name.startswith("FLEET_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("FLEET_HOME", str(tmp_path / "home"))
@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleRepo:
-    """A repository to stand in."""
+    """A repository as the current folder."""
     made = make_repo(tmp_path / "shop", {"src/mail/send.py": "x = 1\n", "README.md": "# shop\n"})
     monkeypatch.chdir(made.path)
     return made
@@ -63,13 +63,13 @@ def cli(capfd: pytest.CaptureFixture[str]) -> Cli:
 
 @pytest.fixture
 def fleet(cli: Cli, repo: SampleRepo) -> Cli:
-    """The same, with a fleet that knows the repository we stand in."""
+    """The same, with a fleet that knows the current repository."""
     assert cli("init").code == 0
     return cli
 
 
 def program(*args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Result:
-    """Call the program as a process of its own."""
+    """Call the program as a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", START, *args],
         input=stdin,
@@ -81,7 +81,7 @@ def program(*args: str, stdin: str = "", env: Mapping[str, str] | None = None) -
 
 
 def on_a_terminal(*args: str, **env: str) -> str:
-    """What the program prints when a terminal is its stdout."""
+    """What the program prints when its stdout is a terminal."""
     controller, terminal = os.openpty()
     with subprocess.Popen(
         [sys.executable, "-c", START, *args],

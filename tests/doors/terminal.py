@@ -1,4 +1,4 @@
-"""A real terminal for the program: it draws on it, hears keys from it, and can lose it."""
+"""A real terminal for the program: it draws on it, reads keys from it, and can lose it."""
 
 import fcntl
 import os
@@ -24,7 +24,7 @@ OWN_TERMINAL = (
 
 
 class Terminal:
-    """What a program has drawn so far, without colours, and keys for it."""
+    """What a program has drawn so far, without colours, and keys to send it."""
 
     def __init__(self, controller: int, program: "subprocess.Popen[bytes]", *, read: bool) -> None:
         self.program = program
@@ -36,7 +36,7 @@ class Terminal:
             self._reader.start()
 
     def read_on(self) -> None:
-        """Begin to read what the program draws."""
+        """Start reading what the program draws."""
         self._reader.start()
 
     @property
@@ -48,7 +48,7 @@ class Terminal:
         return self._drawn.decode(errors="replace")
 
     def wait_for(self, text: str, since: int = 0) -> int:
-        """Wait until this was drawn after so many characters; returns how many there are then."""
+        """Wait until this is drawn after that many characters; returns how many there are then."""
         until = time.monotonic() + BOUND_S
         with self._news:
             while text not in self.drawn[since:]:
@@ -58,7 +58,7 @@ class Terminal:
         return len(self.drawn)
 
     def press(self, keys: str) -> int:
-        """Type these; returns how much was drawn before."""
+        """Type these keys; returns how much was drawn before."""
         before = len(self.drawn)
         os.write(self._controller, keys.encode())
         return before

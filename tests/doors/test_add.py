@@ -1,4 +1,4 @@
-"""`fleet add`: words become a task, a file becomes many or none."""
+"""`fleet add`: arguments become a task; a file becomes many tasks or none."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`fleet init` finds an agent program that is logged in, and `fleet add` warns of a missing one."""
+"""`fleet init` finds a logged-in agent program, and `fleet add` warns of a missing one."""
 
 from pathlib import Path
 

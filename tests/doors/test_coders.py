@@ -1,4 +1,4 @@
-"""`fleet coders`: what there is, and what a recorded output means."""
+"""`fleet coders`: which there are, and how recorded output is read."""
 
 import json
 import os

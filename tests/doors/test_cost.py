@@ -1,4 +1,4 @@
-"""`fleet cost`, and what `fleet status` and `fleet show` say of money."""
+"""`fleet cost`, and what `fleet status` and `fleet show` say about costs."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ DEFAULTS = {"coder": "codex", "model": "m1", "repo": "shop", "source": "reported
 
 
 def spent(home: Path, *lines: dict[str, Any]) -> None:
-    """Write lines into the ledger, each `days` ago."""
+    """Write ledger entries, each `days` ago."""
 
     async def write() -> None:
         async with open_fleet(home) as fleet:

@@ -1,4 +1,4 @@
-"""The demo, on machines of all kinds: it is the first thing that a newcomer calls."""
+"""The demo, on all kinds of machines: it is the first thing a newcomer runs."""
 
 import subprocess
 from pathlib import Path

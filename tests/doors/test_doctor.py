@@ -1,4 +1,4 @@
-"""What the doctor says of agent programs: real small programs on the PATH, in every state."""
+"""What the doctor reports about agent programs: small real programs on the PATH."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A broken `fleet.toml` in the home: who only reads is warned, everybody else is refused."""
+"""A broken `fleet.toml` in the home: readers are warned, all other commands are refused."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What goes and what stays: gc, reset and import in bad moments."""
+"""What is removed and what stays: gc, reset and import at bad moments."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ HOLD = script("write new.txt hello", "say halfway", "wait until go.txt 60")
 
 @contextmanager
 def after_a_kill() -> Iterator[None]:
-    """The moment after a runner was killed while its agent works on."""
+    """The moment after a runner was killed while its agent keeps working."""
     with runner_at_work("halfway") as runner:
         runner.send_signal(signal.SIGKILL)
         runner.wait(timeout=30)
@@ -69,7 +69,7 @@ def test_gc_leaves_a_branch_that_cannot_be_archived_and_goes_on(
 ) -> None:
     first, second = reviewed(fleet, "A first", "a.txt"), reviewed(fleet, "B second", "b.txt")
     (stuck, its_branch), (_, other_branch) = sorted((first, second))
-    repo.git("update-ref", f"refs/fleet/archive/{stuck}/x", "HEAD")  # a folder, where a ref must be
+    repo.git("update-ref", f"refs/fleet/archive/{stuck}/x", "HEAD")  # a folder where a ref must be
     for task, _ in (first, second):
         fleet("cancel", task)
     result = fleet("gc")
@@ -122,7 +122,7 @@ def test_reset_archives_a_branch_that_the_user_has_checked_out_and_leaves_it(
 
 def test_a_reset_that_cannot_archive_forgets_nothing(fleet: Cli, repo: SampleRepo) -> None:
     task, _ = reviewed(fleet, "Mine", "a.txt")
-    repo.git("update-ref", "refs/fleet/archive/fleet", "HEAD")  # stands where a folder must be
+    repo.git("update-ref", "refs/fleet/archive/fleet", "HEAD")  # in the place of a folder
     assert fleet("reset", "--yes").code == 6
     assert all_tasks(fleet) == [task]
 

@@ -1,4 +1,4 @@
-"""`fleet migrate` and a fleet in PostgreSQL, as a user meets them."""
+"""`fleet migrate` and a fleet in PostgreSQL, as a user sees them."""
 
 import asyncio
 import json

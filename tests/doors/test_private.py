@@ -1,4 +1,4 @@
-"""What is for the owner's eyes only: modes of files, and passwords outside of the process list."""
+"""What only the owner may see: file modes, and passwords outside the process list."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ from tests.doors.test_add import added
 
 @pytest.fixture(autouse=True)
 def wide_open() -> Iterator[None]:
-    """A umask that keeps nothing from anybody."""
+    """A umask that keeps nothing private."""
     before = os.umask(0)
     yield
     os.umask(before)

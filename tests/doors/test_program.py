@@ -1,4 +1,4 @@
-"""The program as a process: exit codes, pipes, signals, imports, and how trouble is told."""
+"""The program as a process: exit codes, pipes, signals, imports, and error messages."""
 
 import os
 import signal

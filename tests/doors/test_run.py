@@ -1,4 +1,4 @@
-"""`fleet run`, and what can be seen of its work: log, show, diff, inbox, answer, land, gc."""
+"""`fleet run`, and the commands that show its work: log, show, diff, inbox, answer, land, gc."""
 
 import asyncio
 import json
@@ -131,7 +131,7 @@ def test_a_message_says_when_it_will_be_read(fleet: Cli) -> None:
     assert (message["task"], message["run"], message["text"]) == (task, None, "and the docs")
     refused = fleet("send", "nobody", "hello")
     assert (refused.code, "no agent and no task nobody" in refused.err) == (3, True)
-    assert "name a task instead" in refused.err  # without a runner no agent can be named
+    assert "name a task instead" in refused.err  # without a runner, no agent can be named
 
 
 def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
@@ -159,7 +159,7 @@ def test_reviewed_work_lands_when_a_human_says_so(fleet: Cli, repo: SampleRepo) 
     fleet("pause", task)
     assert f"but it is paused until `fleet resume {task}`" in fleet("land", task).err
     fleet("resume", task)
-    assert "has landed" in fleet("land", task).err  # at once, because no runner is at work
+    assert "has landed" in fleet("land", task).err  # at once, because no runner is running
     assert shown(fleet, task)["state"] == "completed"
     assert "again" in repo.read("main", "notes.txt")
 
@@ -182,7 +182,7 @@ def test_gc_says_what_would_go_and_removes_it(fleet: Cli, home: Path) -> None:
 
 @contextmanager
 def runner_at_work(until: str) -> Iterator[subprocess.Popen[str]]:
-    """A runner in a process of its own, from the moment its log says `until`."""
+    """A runner in a separate process, from the moment its log contains `until`."""
     command = [sys.executable, "-c", START]
     with (
         subprocess.Popen([*command, "run"], stdout=PIPE, stderr=PIPE, text=True) as runner,
@@ -194,7 +194,7 @@ def runner_at_work(until: str) -> Iterator[subprocess.Popen[str]]:
         try:
             yield runner
         finally:
-            runner.terminate()  # a test that fails leaves no runner behind
+            runner.terminate()  # a failing test leaves no runner behind
 
 
 def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -> None:
@@ -257,7 +257,7 @@ def test_ctrl_c_tells_its_words_inside_the_live_view(fleet: Cli) -> None:
 
 @contextmanager
 def runner_on_a_terminal(until: str, *wrapped: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A runner on a terminal of its own, which is closed when its log has said `until`."""
+    """A runner on its own terminal, which is closed once its log contains `until`."""
     controller, terminal = os.openpty()
     command = [sys.executable, "-c", START]
     own = "import fcntl, os, signal, sys, termios; fcntl.ioctl(1, termios.TIOCSCTTY, 0); "
@@ -316,7 +316,7 @@ def test_on_a_terminal_the_run_is_a_live_view(fleet: Cli) -> None:
         screen.wait_for(f"waits for {first}")
         assert screen.ended() == 0
     assert "[bold]" in screen.drawn
-    assert "tasks: 2 completed" in screen.drawn  # which stays when the screen has gone
+    assert "tasks: 2 completed" in screen.drawn  # which stays when the screen is gone
     assert {shown(fleet, task)["state"] for task in (first, second)} == {"completed"}
 
 

@@ -1,4 +1,4 @@
-"""`fleet config`: what holds here and why, and how to change it."""
+"""`fleet config`: what is in effect here and why, and how to change it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nouns as tables: what is shown, and what is left out because it says nothing."""
+"""Nouns as tables: what is shown, and what is left out as uninformative."""
 
 from codefleet.doors.cli import show
 from tests.domain.samples import a_run, a_task

@@ -1,4 +1,4 @@
-"""Text for terminals: nothing in it can act on the terminal, and columns line up."""
+"""Text for terminals: it cannot affect the terminal, and columns line up."""
 
 import json
 import os

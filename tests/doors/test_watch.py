@@ -62,7 +62,7 @@ def test_a_terminal_that_nobody_reads_does_not_hold_up_the_work(fleet: Cli) -> N
             follow = program("log", "-n", "1000", "--json")
         assert shown(fleet, task)["state"] == "completed"
         screen.read_on()
-        screen.wait_for("1 of 1 done")  # it is drawn again as soon as somebody looks
+        screen.wait_for("1 of 1 done")  # it is redrawn as soon as somebody reads it
         screen.press("q")
         assert screen.ended() == 130
 
@@ -88,7 +88,7 @@ def test_without_colours_the_view_has_none(fleet: Cli) -> None:
 
 
 def _has_hue(code: str) -> bool:
-    """Is this colour anything but a grey?"""
+    """Is this colour anything but grey?"""
     numbers = code.partition("m")[0].split(";")
     at = [place for place, it in enumerate(numbers) if it == "2"]
     return any(len({*numbers[place + 1 : place + 4]}) > 1 for place in at)

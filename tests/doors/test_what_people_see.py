@@ -1,4 +1,4 @@
-"""What people see: which repo a task is of, which word was meant, what its agents wrote down."""
+"""What people see: a task's repo, the command they meant, and what its agents noted."""
 
 import json
 from pathlib import Path

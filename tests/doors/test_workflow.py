@@ -1,4 +1,4 @@
-"""`fleet workflow`: files are checked, drawn and run; workflows are shown, stopped and put away."""
+"""`fleet workflow`: files are checked, drawn and run; workflows are shown, stopped and removed."""
 
 import json
 import re

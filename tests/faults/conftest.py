@@ -41,7 +41,7 @@ async def fleet(home: Path, repo: SampleRepo) -> AsyncIterator[Fleet]:
 
 
 class Runners:
-    """Runners as processes of their own."""
+    """Runners as separate processes."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -63,7 +63,7 @@ class Runners:
     async def finished(
         self, runner: subprocess.Popen[bytes], exit_code: int = 0, within_s: float = BOUND_S
     ) -> None:
-        """Wait for a runner that stops by itself; its log is the message if it does not."""
+        """Wait for a runner that stops by itself; if it does not, show its log."""
         try:
             async with asyncio.timeout(within_s):
                 code = await asyncio.to_thread(runner.wait, within_s)
@@ -110,7 +110,7 @@ async def until(condition: Callable[[], Awaitable[object]], bound_s: float = BOU
 
 
 def landed_tasks(repo: SampleRepo) -> list[str]:
-    """The tasks that have landed, as the trunk's own history tells."""
+    """The tasks that have landed, according to the trunk's history."""
     trailers = repo.git(
         "log",
         "--first-parent",

@@ -1,4 +1,4 @@
-"""Machines for tests: each with a home, a name, a clone and wires of its own, to be broken."""
+"""Machines for tests, to be broken: each with its own home, name, clone and wires."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ durability = "normal"
 
 
 class Machine:
-    """One machine of a fleet. All its processes know it by their $HOME, and die with it."""
+    """One machine of a fleet. Its processes are identified by their $HOME, and die with it."""
 
     def __init__(self, root: Path, name: str, store: str, remote: Wire, **variables: str) -> None:
         self.root, self.name = root / name, name
@@ -37,12 +37,12 @@ class Machine:
 
     @property
     def url(self) -> str:
-        """The address of the remote, by this machine's own wire."""
+        """The address of the remote, through this machine's own wire."""
         return f"git://127.0.0.1:{self.remote.port}/shop.git"
 
     @property
     def env(self) -> dict[str, str]:
-        """All that tells this machine from the others; any address of git leads by its own wire."""
+        """The environment that sets this machine apart; every git address uses its own wire."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         return {
             **kept,
@@ -87,20 +87,20 @@ class Machine:
             )
 
     def stop(self) -> None:
-        """Stop the runner as a human would; one that just begins ends at once."""
+        """Stop the runner as a human would; one that is just starting ends at once."""
         assert self._runner
         self._runner.send_signal(signal.SIGTERM)
         assert self._runner.wait(60) in (128 + signal.SIGTERM, -signal.SIGTERM), self.log()
 
     def kill(self) -> None:
-        """Take all its power away at once."""
+        """Kill everything at once, like a power cut."""
         self.freeze()
         self._send(signal.SIGKILL)
         if self._runner:
             self._runner.wait(30)
 
     def freeze(self) -> None:
-        """Stop every process; those that were being started meanwhile too."""
+        """Stop every process, including those started meanwhile."""
         seen: set[int] = set()
         while found := {process.pid for process in self._processes()} - seen:
             seen |= found

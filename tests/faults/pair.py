@@ -1,4 +1,4 @@
-"""Two machines, each a process of its own with a home of its own, at one small backlog."""
+"""Two machines, each a separate process with its own home, working on one small backlog."""
 
 import asyncio
 from collections import Counter
@@ -26,7 +26,7 @@ class Pair(NamedTuple):
     fleet: Fleet
 
     async def work(self, within_s: float) -> None:
-        """Both machines do all there is to do, and go on until they are stopped."""
+        """Both machines do everything there is to do, and continue until they are stopped."""
         for machine in (self.ada, self.bob):
             machine.start("2")
 
@@ -52,7 +52,7 @@ class Pair(NamedTuple):
 async def pair(
     root: Path, store: str, for_bob: Mapping[str, str], for_both: Mapping[str, str]
 ) -> AsyncIterator[Pair]:
-    """Two machines with these variables in their environments, which know one repo."""
+    """Two machines with these environment variables, which know one repo."""
     seed = make_repo(root / "seed", {"README.md": "A shop.\n"})
     remote = SampleRepo(root / "srv" / "shop.git")
     seed.git("clone", "--quiet", "--bare", str(seed.path), str(remote.path))

@@ -1,4 +1,4 @@
-"""Two machines that reach the database only through a pgbouncer, which pools by transaction."""
+"""Two machines that reach the database only through pgbouncer in transaction pooling mode."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ BOUND_S = 180.0
 
 
 def backlog() -> list[Draft]:
-    """Tasks of which each sees the work of the one that it needs."""
+    """Tasks that each see the work of the one they need."""
     drafts = []
     for number in range(TASKS):
         before = number - 4

@@ -1,4 +1,4 @@
-"""A runner killed while checks run: what is left of them never runs beside the next one's."""
+"""A runner killed while checks run: its leftover checks never run alongside the next ones."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
 
 class Gate:
-    """A command that tells its pid, writes half of something, and waits until the gate opens."""
+    """A command that reports its pid, writes half of something, and waits until the gate opens."""
 
     def __init__(self, folder: Path) -> None:
         self.pids = folder / "pids"
@@ -50,7 +50,7 @@ async def add(fleet: Fleet, title: str, *checks: str) -> Task:
 
 
 async def kill_and_go_on(runners: Runners, gate: Gate) -> None:
-    """Kill the runner in the middle of the command; the next one begins it again, alone."""
+    """Kill the runner in the middle of the command; the next one starts it again, alone."""
     runner = runners.start()
     await gate.begins(1)
     runners.kill(runner)

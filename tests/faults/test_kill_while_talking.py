@@ -1,4 +1,4 @@
-"""kill -9 of the runner in the middle of talks: each answer and each message arrives once."""
+"""kill -9 of the runner in mid-conversation: each answer and each message arrives once."""
 
 import json
 import random
@@ -51,7 +51,7 @@ async def test_kills_of_the_runner_in_the_middle_of_talks_lose_and_repeat_nothin
     runner = runners.start()
     await until(lambda: _all_have_begun(fleet, tasks))
     for number in range(MESSAGES):
-        # Every message is sent and delivered, so that many events come at least.
+        # Every message is sent and delivered, so there are at least this many events.
         goal = await fleet.store.last_seq() + TALKS + chance.randint(1, TALKS)
         for task in tasks:
             await fleet.send(task.id, f"word {number}")

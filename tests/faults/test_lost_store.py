@@ -1,4 +1,4 @@
-"""The store's file vanishes under a runner at work: it says so and stops, and nothing is lost."""
+"""The store's file vanishes under a running runner: it reports that and stops; nothing is lost."""
 
 import asyncio
 import subprocess

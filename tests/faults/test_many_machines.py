@@ -29,11 +29,11 @@ TASKS = 300
 BOUND_S = 600.0
 NAMES = ("ada", "bob", "eve")
 AHEAD = 10
-"""How many more tasks must be completed before the next thing breaks, or is mended."""
+"""How many more tasks must be completed before the next thing breaks, or is repaired."""
 
 
 class Breakable(Machine):
-    """A machine that reaches the database, too, by a wire of its own."""
+    """A machine that also reaches the database through its own wire."""
 
     def __init__(self, root: Path, name: str, options: str, database: Wire, remote: Wire) -> None:
         store = f"postgresql://fleet@127.0.0.1:{database.port}/postgres?{options}"
@@ -42,14 +42,14 @@ class Breakable(Machine):
 
 
 class Site(NamedTuple):
-    """What the machines share, and a view of the fleet that nothing cuts off."""
+    """What the machines share, and a view of the fleet that is never cut off."""
 
     machines: Sequence[Breakable]
     server: postgres.Server
     remote: SampleRepo
     fleet: Fleet
     lost: list[Run]
-    """Runs of machines that froze, as they were when somebody else had taken their tasks over."""
+    """Runs of frozen machines, as they were once others had taken over their tasks."""
 
     async def live_on(self, machine: Machine) -> list[Run]:
         return [r for r in await self.fleet.store.runs(live=True) if r.host == machine.name]
@@ -68,12 +68,12 @@ class Site(NamedTuple):
         return (await self.fleet.store.counts()).get(State.COMPLETED, 0)
 
     async def ahead(self, by: int = AHEAD) -> None:
-        """Wait until the fleet got on by some tasks, or to its end."""
+        """Wait until the fleet has completed some more tasks, or all of them."""
         goal = min(TASKS, await self.completed() + by)
         await until(lambda: self._has(goal), BOUND_S)
 
     async def silent(self, machine: Machine) -> None:
-        """Wait until every lease of a machine has run out, by the clock of the store."""
+        """Wait until every lease of a machine has expired, by the store's clock."""
         await until(lambda: self._is_silent(machine.name), BOUND_S)
 
     async def _has(self, goal: int) -> bool:
@@ -114,7 +114,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def backlog(fleet: Fleet) -> None:
-    """Tasks of which each checks that it sees what it needs."""
+    """Tasks that each check that they see what they need."""
     drafts = []
     for number in range(TASKS):
         needs = [number - back for back in (9, 21) if number >= back]
@@ -138,13 +138,13 @@ async def killed(site: Site, machine: Breakable) -> None:
 
 
 async def frozen(site: Site, machine: Breakable) -> None:
-    """Freeze a machine at work until others took its tasks over; an idle one has none to lose."""
+    """Freeze a busy machine until others take over its tasks; an idle one has none to lose."""
     await until(lambda: _busy_or_done(site, machine), BOUND_S)
     machine.freeze()
     while not (held := await site.live_on(machine)):
         machine.thaw()
         if await site.completed() == TASKS:
-            return  # the backlog ended before this machine had anything in hand again
+            return  # the backlog ended before this machine had a task again
         await until(lambda: _busy_or_done(site, machine), BOUND_S)
         machine.freeze()
     await site.silent(machine)

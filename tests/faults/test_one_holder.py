@@ -1,4 +1,4 @@
-"""A folder has one holder: no runner works in a folder that another one has."""
+"""A folder has one holder: no runner works in a folder that another one holds."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ async def begun(fleet: Fleet, task: Task, number: int, file: str) -> Path:
 
 
 def freeze(runner: subprocess.Popen[bytes]) -> None:
-    """Stop the runner alone: its agents work on."""
+    """Freeze only the runner: its agents keep working."""
     runner.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, runner.pid, os.WSTOPPED | os.WNOWAIT)
 

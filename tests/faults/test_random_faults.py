@@ -1,8 +1,8 @@
-"""Everything goes wrong at random, for minutes: no task's work is lost, or lands as another's.
+"""Everything fails at random, for minutes: no task's work is lost, or lands as another's.
 
 Runners sleep past their leases and are killed; keepers, agents and gits are killed; git is slow;
 the clock is set; others move and delete branches; agents hide processes; and tasks keep coming.
-The number that a failure shows repeats the choices, though not the timing.
+The seed shown on failure repeats the choices, though not the timing.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ async def fleet(home: Path, repo: SampleRepo) -> AsyncIterator[Fleet]:
 
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that says by how many seconds the clock of the runners is wrong."""
+    """The file that states by how many seconds the runners' clock is wrong."""
     skip_or_fail(None if shutil.which("cc") else "a wrong clock needs a C compiler")
     source, built = Path(__file__).with_name("wrong_clock.c"), tmp_path / "wrong_clock.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", built, source], check=True)
@@ -127,14 +127,14 @@ class Campaign:
         }
 
     async def refill(self) -> None:
-        """Have as many unfinished tasks as there should be."""
+        """Keep as many unfinished tasks as there should be."""
         first, missing = len(self.tasks), AT_ONCE - await self.unfinished()
         if missing > 0:
             drafts = [self._work(number) for number in range(first, first + missing)]
             self.tasks += await self.fleet.add(drafts)
 
     def _work(self, number: int) -> Draft:
-        """A task that writes only files of its own name; some leave a hidden process first."""
+        """A task that writes only files with its own name; some first leave a hidden process."""
         steps = [
             f"write t{number}/a.txt {number}",
             f"wait {self.chance.uniform(0.1, 0.6):.2f}",
@@ -148,7 +148,7 @@ class Campaign:
         return Draft(title=f"Task {number}", prompt=script(*steps))
 
     def man(self) -> None:
-        """Have as many runners as there should be."""
+        """Keep as many runners as there should be."""
         self.crew = [runner for runner in self.crew if runner.poll() is None]
         while len(self.crew) < RUNNERS:
             self.crew.append(self.runners.start(agents=SEATS, until_idle=False))
@@ -161,7 +161,7 @@ class Campaign:
                     os.kill(pid, signal.SIGCONT)
 
     async def fault(self) -> None:
-        """Do one thing that the fleet has to bear."""
+        """Do one thing that the fleet must survive."""
         kinds, weights = [*self.faults], [*self.faults.values()]
         kind = self.chance.choices(kinds, weights)[0]
         if await asyncio.to_thread(kind):
@@ -234,11 +234,11 @@ class Campaign:
         return listed.splitlines()
 
     async def review(self) -> None:
-        """Be the human who is asked when a branch grew after its run: land what the run made."""
+        """Act as the human who is asked when a branch grew after its run: land the run's work."""
         for task in await self.fleet.list(TaskQuery(states=[State.REVIEW])):
             run = await self.fleet.last_made(task)
             if not task.approved and run:
-                with suppress(FleetError):  # it goes on by itself meanwhile
+                with suppress(FleetError):  # it continues by itself meanwhile
                     await approve(Desk(self.fleet), task.id, run.made)
 
     async def unfinished(self) -> int:
@@ -246,7 +246,7 @@ class Campaign:
         return sum(counts.values()) - counts.get(State.COMPLETED, 0)
 
     async def progress(self, within_s: float) -> None:
-        """Wait until something happened in the fleet, or for so long."""
+        """Wait until something happens in the fleet, or for this long."""
         before = await self.fleet.store.last_seq()
 
         async def told() -> bool:
@@ -332,7 +332,7 @@ async def assert_nothing_runs(campaign: Campaign, fleet: Fleet) -> None:
 
 
 async def _story(fleet: Fleet) -> str:
-    """What became of the tasks that did not end."""
+    """The state of the tasks that did not end."""
     lines = []
     for task in await fleet.list(TaskQuery()):
         if task.state is not State.COMPLETED:

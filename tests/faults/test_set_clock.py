@@ -1,7 +1,7 @@
-"""The clock on the wall is set while agents work, and that ends no run and starts no second one.
+"""The system clock is set while agents work, which ends no run and starts no second one.
 
-Every process of the fleet, agents and git too, gets the time from the C library, which reads from a
-file how wrong it is.
+Every process of the fleet, including agents and git, gets its time from the C library, which reads
+the clock's error from a file.
 """
 
 import os
@@ -39,7 +39,7 @@ environment = ["LD_PRELOAD", "WRONG_BY_FILE"]
 
 
 class WallClock:
-    """A clock that can be set for all programs that look at it."""
+    """A clock that can be set for all programs that read it."""
 
     def __init__(self, folder: Path) -> None:
         source, built = Path(__file__).with_name("wrong_clock.c"), folder / "wrong_clock.so"
@@ -72,7 +72,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WallClock:
     skip_or_fail(None if shutil.which("cc") else "a wrong clock needs a C compiler")
     clock = WallClock(tmp_path)
     for name, value in clock.variables.items():
-        monkeypatch.setenv(name, value)  # for what is started from here
+        monkeypatch.setenv(name, value)  # for everything started from here
     return clock
 
 
@@ -89,7 +89,7 @@ def waits(number: int, folder: Path) -> Draft:
 
 
 async def renewed(fleet: Fleet, times: int = 4) -> None:
-    """Wait until every run that is live has shown several times that it still is."""
+    """Wait until every live run has renewed its lease several times."""
     before = {run.id: run.version for run in await fleet.live_runs()}
 
     async def seen() -> bool:

@@ -1,8 +1,7 @@
-"""One of two machines has a clock that is an hour wrong, and that changes nothing.
+"""One of two machines has a clock that is an hour wrong, which changes nothing.
 
-The runner and the agents of that machine get the wrong time from the C library itself.
-The database goes by the clock of its own machine. With SQLite all is on one machine, which has one
-clock.
+The runner and agents of that machine get the wrong time from the C library itself. The database
+uses its own machine's clock. With SQLite, everything is on one machine, which has one clock.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ BOUND_S = 180.0
 REST_S = 2.0
 LATER_S = 8.0
 SOON = timedelta(minutes=10)
-"""Far more than anything here takes, and far less than the clock is wrong."""
+"""Far more than anything here takes, and far less than the clock's error."""
 
 
 @pytest.fixture
@@ -93,7 +92,7 @@ async def test_an_hour_of_skew_on_one_runner_changes_nothing(machines: Pair) -> 
 
 
 async def typed_by_bob(machines: Pair) -> Task:
-    """A human at the machine whose clock is wrong says how much later, not when."""
+    """A human at the machine with the wrong clock says how much later, not when."""
     words = ["add", "later, typed", "--repo=shop", f"--not-before=+{LATER_S}s", "--quiet"]
     prompt = script("write later/typed.txt done")
     made = await asyncio.to_thread(machines.bob.fleet, *words, f"--description={prompt}")
@@ -101,7 +100,7 @@ async def typed_by_bob(machines: Pair) -> Task:
 
 
 def assert_a_clock_was_wrong(remote: SampleRepo, ended: datetime) -> None:
-    """Commits of agents bear the time of the machine that made them."""
+    """Agents' commits carry the time of the machine that made them."""
     made = [int(word) for word in remote.git("log", "--format=%ct", "main").split()]
     offs = [abs(ended.timestamp() - moment) for moment in made]
     assert min(offs) < SOON.total_seconds()
@@ -117,7 +116,7 @@ async def assert_nobody_is_taken_for_dead(machines: Pair) -> None:
 
 
 def assert_every_run_is_its_runners_own(runs: Sequence[Run]) -> None:
-    """No lease was judged to have run out: what failed was meant to, and was tried again once."""
+    """No lease was taken for expired: what failed was meant to, and was retried once."""
     assert {run.outcome for run in runs if run.number > 1} == {"submitted"}
     failed = [run for run in runs if run.outcome != "submitted"]
     assert {run.reason for run in failed} == {"crashed"}, [run.note for run in failed]
@@ -141,7 +140,7 @@ def assert_starts_go_by_the_clock_of_the_store(tasks: Sequence[Task], runs: Sequ
 
 
 def assert_in_order(events: Sequence[Event], begun: datetime, ended: datetime) -> None:
-    """What is told of a task is told in the order of its times, all of them right."""
+    """The events of a task are in the order of their times, all of which are right."""
     assert all(begun <= event.at <= ended for event in events if event.task)
     told = sorted((event for event in events if event.task), key=attrgetter("task", "seq"))
     for _, its in groupby(told, key=attrgetter("task")):

@@ -1,4 +1,4 @@
-"""Wires between machines and what they share, which a test can cut for one machine and mend."""
+"""Wires between machines and what they share, which a test can cut and repair per machine."""
 
 import asyncio
 import subprocess
@@ -40,7 +40,7 @@ class Wire:
         self.is_cut = False
 
     async def close(self) -> None:
-        """Cut it for good, and wait until nobody is on it any more."""
+        """Cut it for good, and wait until nobody is connected."""
         self.cut()
         answering = [task for task in self._open.values() if task]
         for task in answering:
@@ -61,7 +61,7 @@ async def wire(answer: Answer) -> AsyncIterator[Wire]:
 
 
 def to_postgres(socket: Path) -> Answer:
-    """Lead to a server's socket."""
+    """Connect to a server's socket."""
 
     async def answer(near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         far, out = await asyncio.open_unix_connection(socket)
@@ -71,7 +71,7 @@ def to_postgres(socket: Path) -> Answer:
 
 
 def to_git(folder: Path) -> Answer:
-    """Lead to git's own server, one process for each caller, which outlives a killed machine."""
+    """Connect to git's own server, one process per caller, which outlives a killed machine."""
     argv = ("git", "daemon", "--inetd", "--export-all", "--enable=receive-pack")
 
     async def answer(near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
@@ -97,7 +97,7 @@ async def _both_ways(
     far: asyncio.StreamReader,
     out: asyncio.StreamWriter,
 ) -> None:
-    """Hand everything on until the far side has no more to say; that it does not hear is told."""
+    """Forward both ways until the far side ends; the end of input is forwarded too."""
     asking = asyncio.create_task(_hand_on(near, out))
     try:
         await _hand_on(far, back)

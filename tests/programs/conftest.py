@@ -27,7 +27,7 @@ FIRST_TIME_S = INSTALL_WITHIN_S + 2 * BOUND_S
 """Whichever story comes first installs the program."""
 SETTINGS: dict[str, object] = {"rest_s": 0.0, "durability": "normal"}
 MODELS = {"gemini": "gemini-2.5-pro"}
-"""Named where the program's own choice would cost a request to choose."""
+"""Named because otherwise the program would spend a request on choosing one."""
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def repo(tmp_path: Path) -> SampleRepo:
 
 
 class Station:
-    """One program at work: tasks for it, runs of it, and what it left behind."""
+    """One program at work: tasks for it, its runs, and what it left behind."""
 
     bound_s = BOUND_S
 
@@ -66,7 +66,7 @@ class Station:
         (self.home / "fleet.toml").write_text(tomlkit.dumps(settings))
 
     async def add(self, title: str, *scripts: list[dict[str, object]], **fields: object) -> Task:
-        """A task whose prompt has these scripts: for its first time in a session, its second."""
+        """A task whose prompt has these scripts: for its first turn in a session, its second."""
         words = "\n".join([f"Please do this: {title}.", *(prompt(*steps) for steps in scripts)])
         given = {"title": title, "prompt": words, "model": MODELS.get(self.name), **fields}
         return (await self.fleet.add([checked(Draft, given)]))[0]
@@ -92,7 +92,7 @@ class Station:
         return await (await self.kept(run)).ended()
 
     def left_behind(self) -> list[str]:
-        """The processes that belong to a run and still live."""
+        """The processes that belong to a run and are still alive."""
         return [str(process) for process in agents_alive(self.home)]
 
 
@@ -115,13 +115,13 @@ async def station(
 
 
 def installed(name: str, url: str, folder: Path) -> Options:
-    """The options of a program; where it cannot be had, skip on a laptop and fail in CI."""
+    """The options of a program; if it is not available, skip on a laptop and fail in CI."""
     at_hand(name)
     return options(name, url, folder)
 
 
 def at_hand(name: str) -> Path:
-    """The path of a program that npm installs; where it cannot be had, skip, or fail in CI."""
+    """The path of a program from npm; if it is not available, skip on a laptop and fail in CI."""
     try:
         return program(name)
     except NotInstallable as why:

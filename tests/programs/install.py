@@ -1,9 +1,10 @@
 """The real programs at pinned versions, installed once per machine, outside the repository.
 
-They come from the npm registry, above a gigabyte in all, into $XDG_CACHE_HOME/codefleet/programs
-(~/.cache where that is not set), a folder per version. Remove the folder and it is made again.
-`python -m tests.programs.install` does it ahead of the tests. `locks/` has the hashes of all files;
-after a change of a version, `python -m tests.programs.install --lock` writes it anew.
+They come from the npm registry, over a gigabyte in total, and go to
+$XDG_CACHE_HOME/codefleet/programs (~/.cache if that is not set), a folder per version. A removed
+folder is created again. `python -m tests.programs.install` installs them ahead of the tests.
+`locks/` has the hashes of all files; after changing a version, update it with
+`python -m tests.programs.install --lock`.
 """
 
 import fcntl
@@ -27,14 +28,14 @@ MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
 class NotInstallable(Exception):
-    """The program cannot be brought to this machine; the text says why."""
+    """The program cannot be installed on this machine; the text says why."""
 
 
 class Pin(NamedTuple):
     """A package at a version, and where in it the program itself is.
 
     The native programs are started directly: the wrappers around them would be a second process.
-    Set-up scripts of packages are run only where a program does not work without.
+    Set-up scripts of packages run only if a program does not work without them.
     """
 
     package: str
@@ -61,21 +62,21 @@ CLIENTS = {
     "mcp-sdk": Pin("@modelcontextprotocol/sdk", "1.32.2", "@modelcontextprotocol/sdk"),
     "mcp-inspector": Pin("@modelcontextprotocol/inspector", "2.12.0", ".bin/mcp-inspector"),
 }
-"""What others command the fleet with: the client of the TypeScript SDK, and the inspector."""
+"""What others command the fleet with: the TypeScript SDK's client, and the inspector."""
 SERVERS = {
     f"postgres-{version.split('.')[0]}": Pin(
         "@embedded-postgres/linux-{machine}",
         version,
         "@embedded-postgres/linux-{machine}/native/bin",
-        is_set_up=True,  # which makes the links between its libraries
+        is_set_up=True,  # which links its libraries
     )
     for version in ("14.23.0-beta.17", "15.18.0-beta.17", "16.14.0-beta.17", "17.10.0-beta.17")
 }
-"""PostgreSQL in the versions before that of the test dependencies: a folder of programs each."""
+"""PostgreSQL versions older than the test dependency: a folder of programs each."""
 
 
 def program(name: str) -> Path:
-    """The path of a pinned program, installed by whoever asks first."""
+    """The path of a pinned program, installed by whoever needs it first."""
     pin = _for_this_machine({**PINS, **CLIENTS, **SERVERS}[name])
     folder = cache() / f"{name}-{pin.version}"
     with alone(cache() / f"{name}.lock"):
@@ -109,19 +110,19 @@ def alone(lock: Path) -> Iterator[None]:
 
 
 def _install(pin: Pin, folder: Path) -> None:
-    """Into a draft first, so that an installation is seen whole or not at all."""
+    """Into a draft first, so that an installation is complete or absent."""
     with drafted(folder) as draft:
         _ask_for(pin, draft)
         if not _lock_of(pin).exists():
             raise NotInstallable(f"{pin.package}@{pin.version} has no lock; write one with --lock")
         shutil.copy(_lock_of(pin), draft / LOCK)
-        # Not `npm ci`: it also insists on optional packages for machines of another kind.
+        # Not `npm ci`: it also insists on optional packages for other kinds of machines.
         call("npm", "install", *QUIETLY, *([] if pin.is_set_up else ["--ignore-scripts"]), at=draft)
         _compare(draft / "node_modules" / f".{LOCK}", _lock_of(pin))
 
 
 def _compare(installed: Path, locked: Path) -> None:
-    """Refuse what the lock does not know, but for optional packages of other kinds of machines."""
+    """Refuse what the lock does not list, except optional packages for other kinds of machines."""
     known = _packages(locked)
     for name, about in _packages(installed).items():
         is_known = known.get(name, {}).get("integrity") == about.get("integrity")
@@ -146,7 +147,7 @@ def _lock_of(pin: Pin) -> Path:
 
 
 def lock(pin: Pin, draft: Path) -> None:
-    """Write down the hashes of all that belongs to a package, but not where it came from."""
+    """Record the hashes of everything that belongs to a package, but not where it came from."""
     _ask_for(pin, draft)
     argv = ["npm", "install", "--package-lock-only", "--ignore-scripts", *QUIETLY]
     call(*argv, "--omit-lockfile-registry-resolved=true", at=draft)
@@ -159,7 +160,7 @@ def lock(pin: Pin, draft: Path) -> None:
 
 
 def lock_all() -> None:
-    """Lock every package anew, for this kind of machine."""
+    """Lock every package again, for this kind of machine."""
     LOCKS.mkdir(exist_ok=True)
     for pin in {**PINS, **CLIENTS, **SERVERS}.values():
         with tempfile.TemporaryDirectory() as draft:
@@ -168,7 +169,7 @@ def lock_all() -> None:
 
 @contextmanager
 def drafted(folder: Path) -> Iterator[Path]:
-    """A draft of a folder, which becomes the folder when all went well."""
+    """A draft of a folder, which becomes the folder if all goes well."""
     draft = folder.with_name(f"{folder.name}.draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
@@ -177,7 +178,7 @@ def drafted(folder: Path) -> Iterator[Path]:
 
 
 def call(*argv: str, at: Path) -> None:
-    """Call a program that installs something; that it cannot is said in its words."""
+    """Run an installer; if it fails, report its own message."""
     if not shutil.which(argv[0]):
         raise NotInstallable(f"{argv[0]} is needed to install {at.stem}")
     try:

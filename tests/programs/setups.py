@@ -1,4 +1,4 @@
-"""How each real program is set up to talk to the scripted model server, and to nobody else."""
+"""How each real program is set up to talk only to the scripted model server."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +87,7 @@ def opencode(url: str, folder: Path) -> Options:
         },
     }
     chosen = {"model": "scripted/m1", "small_model": "scripted/m1"}
-    asking = {"permission": {"edit": "ask", "bash": "ask"}}  # it asks nobody unless it is told to
+    asking = {"permission": {"edit": "ask", "bash": "ask"}}  # by default, it never asks
     settings.write_text(json.dumps({**chosen, **asking, "provider": {"scripted": provider}}))
     quiet = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
     variables = {f"OPENCODE_DISABLE_{name}": "1" for name in quiet}
@@ -103,7 +103,7 @@ SETUPS: Mapping[str, Callable[[str, Path], Options]] = {
 
 
 def options(name: str, url: str, folder: Path) -> Options:
-    """The options of a coder whose program lives in this folder and asks the server at this URL."""
+    """The options of a coder whose program is in this folder and uses the server at this URL."""
     return {"program": str(program(name)), **SETUPS[name](url, folder)}
 
 

@@ -1,4 +1,4 @@
-"""The stories that every real program has to live through, as a class to inherit."""
+"""The stories that every real program must pass, as a class to inherit."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ NO_SESSION = {
     "gemini": "c392a7ee-8820-43dc-a320-54c799bfc3d2",
     "opencode": "ses_e1f937c01ffeCucDZPvFO9R1QY",
 }
-"""Ids as each program makes them, of sessions that never were."""
+"""Ids in each program's format, of sessions that never existed."""
 MAKE = "python3 -c \"open('made.txt', 'w').write('made\\n')\""
 GEMINI_TOO_LONG = (
     "The input token count (3000000) exceeds the maximum number of tokens allowed (1048576)."
@@ -62,17 +62,17 @@ GEMINI_REFUSALS = [
 
 
 class WorkStories:
-    """What holds for all programs; the test class of each names its `program`."""
+    """What holds for all programs; the test class of each one names its `program`."""
 
     program: ClassVar[str]
     acp: ClassVar[Sequence[str]] = ()
-    """Arguments with which it speaks ACP. Where there are some, the coder `acp` drives it."""
+    """Arguments with which it speaks ACP. If there are any, the coder `acp` drives it."""
     resumes: ClassVar[bool] = True
-    """Whether it can be relied upon to find a session again."""
+    """Whether it reliably finds a session again."""
     limit: ClassVar[dict[str, object]] = {"error": 429}
-    """A step in which its provider refuses because of a limit on requests, until it gives up."""
+    """A step in which its provider refuses because of a rate limit, until it gives up."""
     unfenced: ClassVar[Options] = {}
-    """Options under which its tools are processes like any other, in no sandbox of its own."""
+    """Options under which its tools are ordinary processes, without its own sandbox."""
 
     async def test_a_task_is_edited_checked_and_landed(
         self, station: Station, repo: SampleRepo
@@ -234,7 +234,7 @@ class WorkStories:
         assert repo.read("main", "made.txt") == "two\n"
 
     async def ended(self, station: Station, *steps: dict[str, object]) -> Run:
-        """The first run of a task with these steps, once it ended, whatever follows from that."""
+        """The first run of a task with these steps, once it ended, whatever follows."""
         task = await station.add("Fail", list(steps), max_attempts=1)
 
         async def is_over() -> bool:
@@ -245,7 +245,7 @@ class WorkStories:
         return first
 
     async def assert_waits(self, station: Station, task: Task, reason: Reason) -> None:
-        """The task waits for a time, says which, and has used up no attempt."""
+        """The task waits until a stated time, and has used no attempt."""
 
         async def waits() -> bool:
             return (await station.task(task)).reason is reason
@@ -263,7 +263,7 @@ class WorkStories:
             assert shown.text.startswith(f"{rest.account} rests until ")
 
     async def assert_resumed(self, station: Station, task: Task) -> None:
-        """A second run went on in the first one's session and worktree, and landed."""
+        """A second run continued in the first one's session and worktree, and landed."""
         first, second = await station.runs(task)
         done = await station.task(task)
         assert (done.state, done.attempts) == (State.COMPLETED, 0), second.note
@@ -272,7 +272,7 @@ class WorkStories:
         assert second.worktree == first.worktree
 
     async def assert_a_limit_is_waited_out(self, station: Station, repo: SampleRepo) -> None:
-        """A limit in the middle of a task: it goes on in the same session when that is over."""
+        """A limit in the middle of a task: it continues in the same session afterwards."""
         task = await station.add(
             "Make it",
             [{"write": ["made.txt", "one\n"]}, self.limit],
@@ -288,7 +288,7 @@ class WorkStories:
     async def assert_leave_is_asked_for(
         self, station: Station, repo: SampleRepo, tool: str
     ) -> tuple[Run, Run]:
-        """A tool that needs leave is asked for, allowed by a human and used by the next run."""
+        """A tool that needs permission: requested, allowed by a human, used by the next run."""
         task = await station.add(
             "Make it",
             [{"write": ["first.txt", "1\n"]}, {"sh": MAKE}, {"text": "never said"}],
@@ -307,7 +307,7 @@ class WorkStories:
         return asked, resumed
 
     async def failure(self, station: Station, *steps: dict[str, object]) -> Reason | None:
-        """The reason for which a task with these steps fails."""
+        """The reason why a task with these steps fails."""
         task = await station.add("Fail", list(steps), max_attempts=1)
         await station.crew.work()
         failed = await station.task(task)
@@ -316,7 +316,7 @@ class WorkStories:
 
 
 class ProgramStories(WorkStories):
-    """And for those that count all tokens, and give up at once when their provider refuses."""
+    """For programs that count all tokens, and give up at once when their provider refuses."""
 
     async def test_tokens_are_booked(self, station: Station) -> None:
         task = await station.add("Add tax", PIECES)

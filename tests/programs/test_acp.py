@@ -18,7 +18,7 @@ ASK = [{"tool": "execute", "then": "ask"}]
 
 
 class AcpStories(WorkStories):
-    """What holds for the agents behind the bridge, besides what holds for all programs."""
+    """What holds for agents behind the bridge, besides what holds for all programs."""
 
     async def test_a_permission_is_asked_answered_and_obeyed(
         self, station: Station, repo: SampleRepo
@@ -80,7 +80,7 @@ class AcpStories(WorkStories):
     async def test_an_agent_killed_behind_the_bridge_is_followed_by_a_run_that_lands(
         self, station: Station, repo: SampleRepo
     ) -> None:
-        """The bridge lives on, and tells what became of the agent behind it."""
+        """The bridge survives, and reports what happened to the agent behind it."""
         begun = station.scratch / "begun"
         hang_once = f"mkdir {begun} && sleep 300; echo 1 > made.txt"
         task = await station.add("Make it", [{"write": ["first.txt", "1\n"]}, {"sh": hang_once}])
@@ -107,7 +107,7 @@ class AcpStories(WorkStories):
 class TestGeminiOverAcp(AcpStories, ProgramStories):
     program = "gemini"
     acp = ("--acp",)
-    resumes = False  # it overwrites a session that is loaded in the minute in which it was begun
+    resumes = False  # it overwrites a session that is loaded in the minute in which it began
 
     async def test_a_rate_limit_is_waited_out_in_the_same_session(
         self, station: Station, repo: SampleRepo

@@ -1,4 +1,4 @@
-"""The doctor and the real programs: found, asked, and known to be logged in or not."""
+"""The doctor and the real programs: found, queried, and known to be logged in or not."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ NEEDS_NO_LOGIN = "opencode"
 
 
 async def asked(name: str, folder: Path, env: dict[str, str]) -> Finding:
-    """What is found when this program is needed and lives in this folder with this environment."""
+    """The finding when this program is needed and is in this folder with this environment."""
     program = installed(name, NOWHERE, folder / "setup")["program"]
     home = {"HOME": str(folder), "TMPDIR": str(folder), "PATH": os.environ["PATH"]}
     options = {name: {"program": program, "env": {**home, **env}}}

@@ -1,4 +1,4 @@
-"""The commands of the page about the four programs, typed with the real programs at hand."""
+"""The commands on the page about the four programs, typed with the real programs."""
 
 import json
 import os
@@ -42,13 +42,13 @@ def section(name: str) -> str:
 
 
 def commands(name: str) -> list[str]:
-    """The commands that the section of a program tells its reader to type, without the install."""
+    """The commands that a program's section tells its reader to type, without the install."""
     block = section(name).partition("```sh\n")[2].partition("```")[0]
     return [line for line in block.splitlines() if line.startswith("fleet ")]
 
 
 def prepare(name: str, url: str, home: Path, tools: Path) -> None:
-    """A program on the PATH that asks our server, and whose key comes from the shell alone."""
+    """A program on the PATH that uses our server, and whose key comes only from the shell."""
     own: dict[str, str] = SETUPS[name](url, home)["env"]
     own = {key: value for key, value in own.items() if key not in (KEYS[name], "SCRIPTED_KEY")}
     if name == "claude":
@@ -63,7 +63,7 @@ def prepare(name: str, url: str, home: Path, tools: Path) -> None:
 
 
 def _call_it_anthropic(settings: Path) -> None:
-    """The provider of our server under the name of the page's example."""
+    """Our server's provider under the name in the page's example."""
     said = settings.read_text().replace('"m1"', '"claude-sonnet-5"')
     said = said.replace('"scripted/m1"', '"anthropic/claude-sonnet-5"')
     read = json.loads(said.replace('"scripted": {', '"anthropic": {'))

@@ -1,4 +1,4 @@
-"""Installing the real programs: once, whole, and with a clear word where it cannot be done."""
+"""Installing the real programs: once, completely, and with a clear message if it fails."""
 
 import json
 import shutil

@@ -180,7 +180,7 @@ def _commander(
 
 
 def _nested(script: str) -> str:
-    """A script whose own texts hold scripts: those are spelled so that only JSON reads them."""
+    """A script whose own texts contain scripts, escaped so that only JSON reads them."""
     head, body, tail = script.partition("<<SCRIPT")[1], script[8:-8], "SCRIPT>>"
     inner = body.replace("<<SCRIPT", "<\\u003cSCRIPT").replace("SCRIPT>>", "SCRIPT\\u003e>")
     return head + inner + tail

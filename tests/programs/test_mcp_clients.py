@@ -1,4 +1,4 @@
-"""Our MCP server and the clients that others build on: the TypeScript SDK, and the inspector."""
+"""Our MCP server and the clients that others build on: the TypeScript SDK and the inspector."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Stories with the real opencode, which tries again by itself before it gives up."""
+"""Stories with the real opencode, which retries by itself before it gives up."""
 
 import asyncio
 from typing import ClassVar

@@ -23,7 +23,7 @@ OWN = {"m": Price(input=10, output=100, cached=1)}
 
 
 def run_of(recording: str, model: str | None = None, *, earlier: tuple[Run, ...] = ()) -> Run:
-    """The run that printed this, booked line by line as a listener does it."""
+    """The run that printed this, booked line by line as a listener does."""
     coder = registry.coder(recording.partition("-")[0])
     run = a_run(a_task(), coder=coder.name, model=model)
     heard = Heard(before=reduce(Usage.__add__, (each.usage for each in earlier), Usage()))
@@ -35,7 +35,7 @@ def run_of(recording: str, model: str | None = None, *, earlier: tuple[Run, ...]
         found = ledger.book(run, NOON)
         run = run.evolve(usage=found.usage)
         booked += [line.data for line in found.lines]
-    for _ in range(2):  # the second time as another runner would, of one that died meanwhile
+    for _ in range(2):  # the second time as another runner would, for one that died meanwhile
         if rest := ledger.close(run, heard, FOLDER / "no prompt", NOON):
             run = run.evolve(usage=rest.usage)
             booked += [line.data for line in rest.lines]
@@ -165,7 +165,7 @@ def test_what_is_booked_is_not_booked_again() -> None:
 
 
 def _told() -> list[tuple[str, Usage]]:
-    """What claude said that its models cost, over all recordings; one it does not know is left."""
+    """What claude reported as its models' cost, in all recordings; unknown models are left out."""
     found = []
     for file in FOLDER.glob("*claude*.jsonl"):
         for line in file.read_text(errors="replace").splitlines():

@@ -51,7 +51,7 @@ class Desk:
         return await forward(self.path, "main", self.old, self.new, self.journal)
 
     async def waits(self) -> str:
-        """The sentence; nothing may have changed."""
+        """The refusal; nothing may have changed."""
         before = self.everything()
         why = await self.forward()
         assert why
@@ -323,7 +323,7 @@ async def test_the_index_is_locked_against_the_user_s_git_while_files_move(
 
 
 async def test_whoever_sees_the_branch_moved_sees_its_index_too(desk: Desk, trap: Trap) -> None:
-    """Else a commit of the user's that begins just now would take back what has landed."""
+    """Otherwise, a commit that the user is just starting would revert what has landed."""
     look = "own diff-index --cached --quiet HEAD || : > $home/torn"
     trap.plan(f'case "$*" in *update-ref*) "$GIT" "$@"; {look}; exit;; esac')
     assert await desk.forward() is None
@@ -332,7 +332,7 @@ async def test_whoever_sees_the_branch_moved_sees_its_index_too(desk: Desk, trap
 
 
 async def test_the_index_stays_where_the_branch_cannot_move(desk: Desk, trap: Trap) -> None:
-    """Else a commit of the user's that begins just now would have in it what did not land."""
+    """Otherwise, a commit that the user is just starting would contain what did not land."""
     commit = 'own update-ref HEAD $(own commit-tree -p HEAD -m mine "HEAD^{tree}")'
     look = "own diff-index --cached --quiet HEAD || : > $home/torn"
     trap.plan(
@@ -375,7 +375,7 @@ DEATHS = {
 
 
 async def die(desk: Desk, trap: Trap, word: str, deed: str) -> None:
-    """End the move as if git and runner were both killed there: no later git works either."""
+    """End the move as if git and the runner were killed there: no later git works either."""
     trap.plan(
         f'[ -e $home/dead ] && kill -9 $$; case "$*" in *{word}*) : > $home/dead; {deed};; esac'
     )

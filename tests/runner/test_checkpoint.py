@@ -1,4 +1,4 @@
-"""Checkpoints: what they say, and that what is not known is left out."""
+"""Checkpoints: what they contain, and that unknown things are left out."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The talk with an agent when runners die in the middle: nothing is said or asked twice."""
+"""The conversation with an agent when runners die in the middle: nothing is repeated."""
 
 import json
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ WANTS = Wants("w1", "shell", "make")
 
 
 class Scene:
-    """A run whose agent repeats all it hears, and a runner that can be replaced."""
+    """A run whose agent echoes all it receives, and a runner that can be replaced."""
 
     def __init__(self, fleet: Fleet, hold: Hold, kept: Kept) -> None:
         self.fleet, self.hold, self.kept = fleet, hold, kept
@@ -37,7 +37,7 @@ class Scene:
         self.heard = Heard()
 
     async def talk(self, *rules: Rule) -> Conversation:
-        """The conversation of a runner that just came."""
+        """The conversation of a runner that has just started."""
         self.heard = Heard()
         settings = Config(policy=rules)
         stop = lambda cause, _: self.stops.append(cause)  # noqa: E731  # a name for the list
@@ -46,11 +46,11 @@ class Scene:
         return talk
 
     async def hear(self, talk: Conversation, wants: Wants = WANTS) -> None:
-        """Decide and write it down, as far as a runner that dies then comes."""
+        """Decide and record it, as far as a runner gets that dies then."""
         await self.hold.note(talk.weigh(wants, await self.fleet.store.now()))
 
     async def said(self) -> list[dict[str, object]]:
-        """All that the agent was told, in the end."""
+        """Everything the agent was sent, in the end."""
         self.kept.hush()
         await ended(self.kept)
         return [json.loads(line) for line in self.kept.lines(0)[0]]

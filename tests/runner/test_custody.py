@@ -1,4 +1,4 @@
-"""Agents under keepers, with real processes: nothing they print is lost, nothing is left behind."""
+"""Agents under keepers, with real processes: no output is lost, nothing is left behind."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Whoever dies, runner or keeper: agents are found again, one to a folder, and none is left."""
+"""Whether runner or keeper dies: agents are found again, one per folder, and none is left."""
 
 import asyncio
 import fcntl

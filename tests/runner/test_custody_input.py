@@ -1,4 +1,4 @@
-"""Lines said to a running agent: each arrives once, whoever says it again, and none is lost."""
+"""Lines sent to a running agent: each arrives once, even if sent again, and none is lost."""
 
 import asyncio
 import hashlib
@@ -160,7 +160,7 @@ async def test_a_runner_killed_while_it_spoke_loses_and_repeats_nothing(yard: Ya
 
 
 def kill_a_runner_that_spoke(folder: Path, yard: Yard) -> int:
-    """Let a runner talk without a pause and kill it; how many lines it surely said."""
+    """Let a runner send lines without a pause and kill it; how many lines it surely sent."""
     argv = [sys.executable, "-c", RUNNER, str(folder), str(yard.work), yard.tag("t.1")]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as runner:
         assert runner.stdout

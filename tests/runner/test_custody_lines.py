@@ -1,4 +1,4 @@
-"""Reading an agent's output file: whole lines, whatever bytes are in it."""
+"""Reading an agent's output file: whole lines, whatever bytes it contains."""
 
 from pathlib import Path
 

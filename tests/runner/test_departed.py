@@ -1,4 +1,4 @@
-"""Who is no more: by its process on this machine, by its heartbeat elsewhere."""
+"""Who is gone: by its process on this machine, by its heartbeat elsewhere."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ async def fleet(tmp_path: Path) -> AsyncIterator[Fleet]:
 
 
 async def join(fleet: Fleet, *, host: str, started: float = 1.0) -> Runner:
-    """A runner with our own pid: it is alive only when it began when we did."""
+    """A runner with our own pid: it is alive only if it started when we did."""
     return await fleet.join(
         host=host, pid=os.getpid(), pid_started=started, seats=1, coder="scripted", keep=()
     )

@@ -1,4 +1,4 @@
-"""What the fleet sees for itself: facts from git, and checks that it runs."""
+"""What the fleet verifies itself: facts from git, and checks that it runs."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ def repo(tmp_path: Path) -> SampleRepo:
 
 
 def started(repo: SampleRepo) -> str:
-    """Begin a branch; return where it began."""
+    """Start a branch; return where it started."""
     base = repo.sha("main")
     repo.git("checkout", "--quiet", "-b", "fleet/k3")
     return base
@@ -190,7 +190,7 @@ def test_the_end_of_a_file_is_read_without_the_rest(tmp_path: Path) -> None:
     log = tmp_path / "stderr.log"
     assert tail(log) == ""
     log.touch()
-    os.truncate(log, 1 << 40)  # takes no room on the disk, and more memory than there is
+    os.truncate(log, 1 << 40)  # takes no disk space, and more memory than there is
     with log.open("ab") as file:
         file.write("the last words: ü".encode())
     assert tail(log, 17) == "the last words: ü"

@@ -1,4 +1,4 @@
-"""Git as the fleet runs it: quiet, exact, and never surprised by the user's environment."""
+"""Git as the fleet runs it: quiet, exact, and independent of the user's environment."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What is heard of an agent, signal by signal."""
+"""What is recorded of an agent, signal by signal."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The keeper as a program of its own: what it does before and without any runner."""
+"""The keeper as a separate program: what it does before and without any runner."""
 
 import ast
 import fcntl

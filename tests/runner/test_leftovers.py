@@ -1,4 +1,4 @@
-"""Whose a process is, whatever it sheds."""
+"""Whom a process belongs to, whatever it discards."""
 
 import os
 import resource

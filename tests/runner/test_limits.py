@@ -1,4 +1,4 @@
-"""What a container leaves to its processes."""
+"""What a container allows its processes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Where a path leads: neither a link nor `..` makes it look like another."""
+"""Where a path leads: neither a link nor `..` disguises it."""
 
 from pathlib import Path
 

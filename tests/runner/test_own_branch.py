@@ -1,4 +1,4 @@
-"""Whatever others do to a branch, a worktree goes on from what its own git left there."""
+"""Whatever others do to a branch, a worktree continues from what its own git left there."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def worktree(repo: SampleRepo, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def theirs(repo: SampleRepo, tmp_path: Path) -> str:
-    """The work of another task, which begins at the same commit."""
+    """The work of another task, which starts from the same commit."""
     path = tmp_path / "2"
     repo.git("worktree", "add", "--quiet", "-b", THEIRS, str(path))
     repo.write("theirs.txt", "theirs\n", at=path)

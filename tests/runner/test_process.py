@@ -1,4 +1,4 @@
-"""A process is who it is by pid and start time together."""
+"""A process is identified by pid and start time together."""
 
 import asyncio
 import os

@@ -35,7 +35,7 @@ def everything(folder: Path) -> Mapping[str, tuple[int, bytes]]:
 
 
 async def seen(repo: SampleRepo, *paths: Path) -> list[tuple[str, str, tuple[str, ...]]]:
-    """What the radar says about these worktrees."""
+    """What the radar reports about these worktrees."""
     snapshots = {}
     for path in paths:
         commit = await snapshot(path)

@@ -1,4 +1,4 @@
-"""Two machines and their remote: what one sends the other has, and no race is lost."""
+"""Two machines and their remote: what one sends the other gets, and no race loses work."""
 
 import asyncio
 from pathlib import Path
@@ -45,7 +45,7 @@ class Site:
 
 
 class Clone:
-    """One machine's clone, with all that works on it."""
+    """One machine's clone, with everything that works on it."""
 
     def __init__(self, folder: Path, repo: SampleRepo, address: str) -> None:
         self.git = repo
@@ -58,7 +58,7 @@ class Clone:
         self._folder = folder
 
     def work(self, path: str, branch: str = BRANCH) -> str:
-        """A commit on a task's branch, which is checked out nowhere afterwards."""
+        """A commit on a task's branch, which is then checked out nowhere."""
         known = self.git.git("for-each-ref", f"refs/heads/{branch}")
         self.git.git("checkout", "--quiet", *([] if known else ["-b"]), branch)
         self.git.write(path, "made\n")

@@ -1,4 +1,4 @@
-"""Making a repository known to the fleet."""
+"""Registering a repository with the fleet."""
 
 import asyncio
 from contextlib import AsyncExitStack

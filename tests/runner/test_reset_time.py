@@ -1,4 +1,4 @@
-"""When a limit ends, from the words of the programs."""
+"""When a limit ends, according to the programs' messages."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Following the output of agents: on one beat, every line once, and no reading for nothing."""
+"""Following the output of agents: on one beat, every line once, and no useless reads."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def kept(tmp_path: Path) -> Kept:
 async def test_all_who_wait_hear_the_same_beat() -> None:
     beat = Beat()
     first, second = beat.next(), beat.next()
-    second.set_result(None)  # it had a reason of its own not to wait
+    second.set_result(None)  # it had its own reason not to wait
     third = beat.next()
     await asyncio.wait_for(first, 10)
     assert third.done()
@@ -41,7 +41,7 @@ async def test_a_cancelled_wait_disturbs_nobody() -> None:
 
 
 def work(*seconds: float) -> Iterator[float]:
-    """The processor time of this process so far, as it would be told each time."""
+    """The CPU time of this process so far, as it would be reported each time."""
     total = 0.0
     for more in (0.0, *seconds):
         total += more
@@ -113,5 +113,5 @@ def test_the_next_reader_hears_what_was_read_and_goes_on_behind_it(kept: Kept, f
     agent = Tail(kept, 8)
     assert list(agent.earlier()) == ["one", "two"]
     assert agent.read() == ["three"]
-    file.write_bytes(b"")  # somebody emptied it: there is nothing to hear again, and no end of it
+    file.write_bytes(b"")  # somebody emptied it: there is nothing to read again, and no end of it
     assert list(agent.earlier()) == []

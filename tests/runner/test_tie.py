@@ -1,4 +1,4 @@
-"""Whether a worktree and its repository know one another."""
+"""Whether a worktree and its repository know each other."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a run's folder tells of its agent."""
+"""What a run's folder shows about its agent."""
 
 import json
 from pathlib import Path

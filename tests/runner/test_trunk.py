@@ -1,4 +1,4 @@
-"""How one branch reaches the trunk, also when git or the runner is killed on the way."""
+"""How one branch reaches the trunk, even if git or the runner is killed on the way."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ class Site:
         self.workspace = home / "lane" / "tree"
 
     def branch(self, name: str, **files: str | None) -> str:
-        """A commit on a branch of its own, made without the user's checkout."""
+        """A commit on its own branch, made without the user's checkout."""
         folder = self.home / name
         self.repo.git("worktree", "add", "-q", "--detach", str(folder), "main")
         for file, text in files.items():
@@ -83,7 +83,7 @@ class Site:
         assert self.leftovers() == []
 
     def leftovers(self) -> list[str]:
-        """Locks and drafts in the user's way; a half-made worktree of the lane's is not."""
+        """Locks and drafts in the user's way; a half-made worktree of the lane is not."""
         git = self.repo.path / ".git"
         locks = [file for file in git.rglob("*.lock") if git / "worktrees" not in file.parents]
         return sorted({file.name for file in (*git.glob("index.*"), *locks)})
@@ -136,7 +136,7 @@ async def test_a_conflict_names_its_paths_and_leaves_the_trunk(site: Site) -> No
 
 
 def rewritten(site: Site, how: str) -> tuple[str, str]:
-    """A branch that stands on a commit of the trunk, which is given up then; both of them."""
+    """A branch that starts from a commit of the trunk, which is then abandoned; both of them."""
     site.repo.write("key.txt", "secret\n")
     site.repo.write("kept.txt", "kept\n")
     lost = site.repo.commit("a mistake")
@@ -378,7 +378,7 @@ async def test_locks_left_on_the_branch_by_a_killed_git_are_cleared(site: Site, 
 
 
 def smudge(site: Site, command: str) -> None:
-    """Have git run a command for every text file that it writes."""
+    """Make git run a command for every text file that it writes."""
     site.repo.write(".gitattributes", "*.txt filter=trap\n")
     site.repo.commit("attributes")
     site.repo.git("config", "filter.trap.smudge", f"{command}; cat")
@@ -386,13 +386,13 @@ def smudge(site: Site, command: str) -> None:
 
 
 def everything(site: Site) -> dict[str, str | None]:
-    """A landing that changes four files, deletes one and brings two."""
+    """A landing that changes four files, deletes one and adds two."""
     changed: dict[str, str | None] = {f"f{n}__txt": f"second {n}\n" for n in range(4)}
     return {**changed, "f4__txt": None, "n1__txt": "new\n", "deep/er/n2__txt": "new\n"}
 
 
 def nth(site: Site, number: int, then: str) -> str:
-    """Shell that does something at the n-th call, once."""
+    """Shell code that does something at the n-th call, once."""
     marks = site.home / "marks"
     marks.mkdir()
     return f"c=$(ls {marks} | wc -l); touch {marks}/$c; [ $c -eq {number} ] && {then}"
@@ -447,7 +447,7 @@ asyncio.run(land(Path(repo), "main", tip, message="Land it", workspace=Path(work
 
 
 def runner(site: Site, tip: str) -> "subprocess.Popen[bytes]":
-    """The same landing in a process of its own."""
+    """The same landing in a separate process."""
     words = (str(site.repo.path), tip, str(site.workspace), str(site.journal), site.tree(tip))
     return subprocess.Popen([sys.executable, "-c", RUNNER, *words])
 

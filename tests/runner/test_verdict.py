@@ -1,4 +1,4 @@
-"""How a run ended, from what was heard."""
+"""How a run ended, from what was recorded."""
 
 from codefleet.domain.signals import Broke
 from codefleet.domain.words import Reason

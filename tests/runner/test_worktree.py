@@ -1,4 +1,4 @@
-"""The pool: a clean folder for every run, reused, and nothing ever lost on the way."""
+"""The pool: a clean folder for every run, reused, and nothing is ever lost."""
 
 import asyncio
 import os
@@ -408,7 +408,7 @@ async def test_a_worktree_let_go_after_a_killed_git_is_not_given_to_two(
     trap.plan('case "$*" in *symbolic-ref*) once && { own "$@"; kill -9 $$; };; esac')
 
     async def seen_before() -> Collection[Path]:
-        """Who uses what, as it is before another process lets its worktree go."""
+        """Who uses what, before another process releases its worktree."""
         while not trap.sprung:
             await asyncio.sleep(0)
         with suppress(TimeoutError):
@@ -438,7 +438,7 @@ async def test_a_lock_of_a_living_git_is_respected(pool: Pool, repo: SampleRepo)
     assert git.stdin
     assert git.stdout
     git.stdin.write(b"HEAD\n")
-    await git.stdout.readline()  # it is at work
+    await git.stdout.readline()  # it is working
     (git_dir(path) / "index.lock").touch()
     repo.write("a.txt", "edit", at=path)
     with pytest.raises(Workspace, match=r"index\.lock"):
@@ -743,7 +743,7 @@ asyncio.run(main(*sys.argv[1:]))
 async def other_process(
     repo: SampleRepo, folder: Path, name: str, rounds: int
 ) -> asyncio.subprocess.Process:
-    """Takes a worktree, writes a file there, says its name and releases it, so many times."""
+    """Takes a worktree, writes a file there, prints its name and releases it, this many times."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-c", PROGRAM, str(repo.path), str(folder), name),
@@ -757,7 +757,7 @@ async def other_process(
 
 
 async def killed(process: asyncio.subprocess.Process) -> list[str]:
-    """Kill it and the git that it runs; return what it said and nobody read."""
+    """Kill it and the git that it runs; return its unread output."""
     os.killpg(process.pid, signal.SIGKILL)
     rest, _ = await process.communicate()
     return rest.decode().split()
@@ -790,7 +790,7 @@ async def test_killed_at_any_moment_the_pool_goes_on_and_no_work_is_lost(
         for _ in range(chance.randrange(1, 4)):
             written.append((await other.stdout.readline()).decode().strip())
         for _ in range(chance.randrange(3000)):
-            await asyncio.sleep(0)  # so that each is killed at another moment
+            await asyncio.sleep(0)  # so that each is killed at a different moment
         written += await killed(other)
         mine = await pool.take(f"fleet/mine-{number}", "main", in_use=nobody)
         assert repo.git("symbolic-ref", "--short", "HEAD", at=mine) == f"fleet/mine-{number}"

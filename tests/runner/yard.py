@@ -1,4 +1,4 @@
-"""A yard to start real agents in, swept clean at the end."""
+"""A place to start real agents in, cleaned up at the end."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 class Yard:
-    """A place to start agents in, each with a run's folder and a shared working folder."""
+    """A place to start agents in, each with a run folder and a shared working folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

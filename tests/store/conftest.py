@@ -1,4 +1,4 @@
-"""The contract's fixtures: one fresh store of each kind, and further doors to the same one."""
+"""The contract's fixtures: one fresh store of each kind, and more connections to it."""
 
 import os
 import re
@@ -18,7 +18,7 @@ ON_A_SERVER = {"postgres", "pgbouncer"}
 
 
 class Place(NamedTuple):
-    """Where a store is, as another process can be told."""
+    """Where a store is, in a form that can be passed to another process."""
 
     kind: str
     address: str
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def skip_or_fail(missing: str | None) -> None:
-    """A store that cannot be had is skipped on a laptop and fails in CI."""
+    """An unavailable store is skipped on a laptop and fails in CI."""
     if missing and os.environ.get("CI") == "true":
         pytest.fail(missing)
     if missing:
@@ -66,7 +66,7 @@ def clock() -> StillClock:
 
 @pytest.fixture
 async def connect(place: Place, clock: StillClock) -> AsyncIterator[Callable[[], Store]]:
-    """Opens further connections to the one store, closed at the end."""
+    """Opens more connections to the one store, closed at the end."""
     async with AsyncExitStack() as stack:
 
         def connected() -> Store:

@@ -1,4 +1,4 @@
-"""The kinds of stores that the contract is run on. A further kind joins by one entry here."""
+"""The kinds of stores that the contract is run on. To add a kind, add an entry here."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -11,15 +11,15 @@ from tests import postgres
 
 SOCKET = ".s.PGSQL.5432"
 SYNC = b"S\x00\x00\x00\x04"
-"""What a client sends to end a transaction that was begun without a word."""
+"""What a client sends to end a transaction that began implicitly."""
 FLUSH = b"H\x00\x00\x00\x04"
-"""What it sends to hear answers in the middle of one."""
+"""What it sends to get responses in the middle of one."""
 READY = b"Z\x00\x00\x00\x05I"
 """What the server sends when it has ended."""
 
 
 class Cut(StrEnum):
-    """When the wire breaks: before the server hears of a commit, or after it has made it."""
+    """When the wire breaks: before the commit reaches the server, or after it is made."""
 
     NEVER = "never"
     BEFORE = "before the server hears of it"
@@ -29,9 +29,9 @@ class Cut(StrEnum):
 
 
 class Wire:
-    """Hands everything on, until it is told to break at the next commit; then once.
+    """Forwards everything, and breaks once at the next commit when told to.
 
-    `ways` counts how often somebody has waited for an answer.
+    `ways` counts how often somebody waited for a response.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -18,7 +18,7 @@ START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class StillClock:
-    """Time that passes only when a test says so."""
+    """Time that passes only when a test advances it."""
 
     def __init__(self) -> None:
         self.moment = START
@@ -64,7 +64,7 @@ async def ids(store: Store, query: TaskQuery) -> list[str]:
 
 
 async def claim(store: Store, want: Want = ANY, seats: Sequence[Seat] = ()) -> list[str]:
-    """The ids of the tasks that a claim gives."""
+    """The ids of the claimed tasks."""
     claims = await store.claim(seats or [seat()], want, lease=LEASE)
     return [claimed.task.id for claimed in claims]
 
@@ -91,6 +91,6 @@ def completed(claimed: Claim) -> Write:
 
 
 def renewed(run: Run, until: datetime) -> Write:
-    """The step that prolongs a lease."""
+    """The step that extends a lease."""
     longer = run.evolve(lease_until=until, version=run.version + 1)
     return Write(runs=[longer], fences={run.task: run.fence})

@@ -1,4 +1,4 @@
-"""The contract for caps: never more agents at work than may be, however many claim at once."""
+"""The contract for caps: never more agents than allowed, however many claim at once."""
 
 import asyncio
 from collections import Counter

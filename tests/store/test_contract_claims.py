@@ -189,7 +189,7 @@ async def test_a_task_starts_at_its_not_before_and_no_sooner(
 async def test_a_rest_that_begins_in_the_future_holds_nobody(
     store: Store, clock: StillClock
 ) -> None:
-    """The clock was a year ahead when it was written, and has been set right since."""
+    """The clock was a year ahead when it was written, and has been corrected since."""
     later = START + timedelta(days=365)
     rest = {"resting_since": later, "not_before": later + timedelta(minutes=5)}
     await add(store, task("parked", **rest), task("planned", not_before=later))

@@ -1,4 +1,4 @@
-"""The contract: versions, fences and leases. Who is late is refused, and leaves no trace."""
+"""The contract: versions, fences and leases. Latecomers are refused, and leave no trace."""
 
 import pytest
 

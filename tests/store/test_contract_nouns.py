@@ -1,4 +1,4 @@
-"""The contract: runs, questions, conflicts, repos, runners, lanes, settings; out, in and gone."""
+"""The contract: runs, questions, conflicts, repos, runners, lanes, settings; export and reset."""
 
 import json
 from collections.abc import Callable
@@ -69,7 +69,7 @@ SMALL = [
 
 
 def next_version(step: Write) -> Write:
-    """The same nouns, one version on."""
+    """The same nouns, one version later."""
     return Write(
         questions=[noun.evolve(version=1) for noun in step.questions],
         conflicts=[noun.evolve(version=1) for noun in step.conflicts],
@@ -171,7 +171,7 @@ async def test_runs_are_read_by_id_by_task_and_while_they_live(store: Store) -> 
 
 
 def used(cost: float, *, hours: float = 0, name: str = "a", **by: str) -> Event:
-    """A line of the ledger."""
+    """An entry of the ledger."""
     spent = Usage(input_tokens=10, output_tokens=2, cached_tokens=1, cost_usd=cost).plain()
     at = START + timedelta(hours=hours)
     return Event(at=at, kind="run.used", task=TaskId(name), data={**by, **spent})
@@ -226,7 +226,7 @@ async def test_nothing_was_spent_in_an_empty_store(store: Store) -> None:
 
 
 async def fill(store: Store) -> None:
-    """Some of every noun: a task completed, one running, one pending, one blocked."""
+    """Some of every noun: a completed task, a running, a pending and a blocked one."""
     await add(store, task("a"), task("b"), task("c", needs=("a",)), task("d", needs=("b", "c")))
     await store.write(completed(await take(store)))
     await take(store)

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 async def workers(
     place: Place, action: str, count: int = 0, *, many: int = 1
 ) -> AsyncIterator[Sequence[Process]]:
-    """Other processes on the store, ready and let go at the same moment; killed at the end."""
+    """Other processes on the store, started at the same moment and killed at the end."""
     words = [sys.executable, "-m", "tests.store.worker", *place, action, str(count)]
     started = [
         await asyncio.create_subprocess_exec(*words, cwd=ROOT, stdin=PIPE, stdout=PIPE)
@@ -51,7 +51,7 @@ async def line(process: Process) -> str:
 
 
 async def rest(process: Process) -> list[str]:
-    """All lines until the process ends; a cut-off last line was not said."""
+    """All lines until the process ends; a truncated last line does not count."""
     assert process.stdout
     async with asyncio.timeout(60):
         said = (await process.stdout.read()).decode()
@@ -68,7 +68,7 @@ async def finished(process: Process) -> list[str]:
 
 @pytest.fixture
 async def here(place: Place) -> AsyncIterator[Store]:
-    """This process's own connection, by the same clock as the others."""
+    """This process's own connection, with the same clock as the others."""
     store = place.open(RealClock())
     yield store
     await store.close()
@@ -134,7 +134,7 @@ async def test_a_killed_writer_leaves_a_consistent_store_with_all_it_was_told_is
 
 
 async def assert_consistent(store: Store, acknowledged: Sequence[str]) -> None:
-    """What was acknowledged is there, and nothing that is kept differs from what follows."""
+    """What was acknowledged is there, and all stored values are consistent."""
     tasks = {found.id: found for found in await store.tasks(TaskQuery())}
     for word, _, name in (said.partition(" ") for said in acknowledged):
         found = tasks[name]  # type: ignore[index]  # a plain string is an id here

@@ -1,4 +1,4 @@
-"""Text search: by looking at task after task, or by the index of words, it finds the same."""
+"""Text search: scanning tasks and using the word index find the same."""
 
 import random
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The contract: half a character, which Python can hold, is refused in words and harms no other."""
+"""The contract: a lone surrogate is refused with a clear message and affects nothing else."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""A store is driven at random beside a model of it that fits on a page; they never differ."""
+"""A store is driven at random next to a one-page model of it; they never differ."""
 
 import asyncio
 import tempfile
@@ -92,7 +92,7 @@ class Model:
 
 
 class StoreBesideModel(RuleBasedStateMachine):
-    """Every rule is something a fleet does; every invariant something a reader could ask."""
+    """Every rule is something a fleet does; every invariant is something a reader could ask."""
 
     kind = "sqlite"
 

@@ -1,4 +1,4 @@
-"""Writes that assume what is stored: one way to the server, and a look when they were wrong."""
+"""Writes that assume what is stored: one round trip, and a read if they were wrong."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Only the listener needs a connection that remembers: pgbouncer may stand in between."""
+"""Only the listener needs a session of its own: pgbouncer may sit in between."""
 
 import asyncio
 
@@ -47,7 +47,7 @@ async def assert_it_works(store: Store) -> None:
 
 
 async def is_not_direct(connection: Connection) -> bool:
-    """What is found out behind a pool."""
+    """What is detected behind a pool."""
     return False
 
 
@@ -124,7 +124,7 @@ async def test_a_connection_may_forget_everything_between_transactions(
 
 @pytest.fixture
 def pooled() -> str:
-    """The address of a database behind a real pgbouncer that pools by transaction."""
+    """The address of a database behind a real pgbouncer in transaction pooling mode."""
     skip_or_fail(pgbouncer.missing())
     return pgbouncer.fresh()
 
@@ -137,7 +137,7 @@ async def test_a_store_works_behind_pgbouncer(pooled: str) -> None:
         listening = store._bell._listening
         assert listening
         async with asyncio.timeout(BOUND_S):
-            await listening  # which ends: in a pool nobody would hear what is called
+            await listening  # which ends: in a pool nobody would receive notifications
     finally:
         await store.close()
 
@@ -146,7 +146,7 @@ async def test_a_store_works_behind_pgbouncer(pooled: str) -> None:
 async def test_news_are_heard_by_the_direct_address_while_all_else_goes_through_the_pool(
     pooled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bell, "LOOK_S", BOUND_S)  # so that only a call can wake the reader
+    monkeypatch.setattr(bell, "LOOK_S", BOUND_S)  # so that only a notification can wake the reader
     here = await PostgresStore.open(pooled, direct=pgbouncer.direct(pooled))
     other = await PostgresStore.open(pooled)
     try:
@@ -163,7 +163,7 @@ async def test_news_are_heard_by_the_direct_address_while_all_else_goes_through_
 
 
 async def listeners(pooled: str) -> int:
-    """How many connections to this database wait for news."""
+    """How many connections to this database listen for notifications."""
     waiting = (
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE starts_with(query, 'LISTEN') AND datname = current_database()"

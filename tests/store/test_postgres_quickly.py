@@ -1,4 +1,4 @@
-"""What makes writes to PostgreSQL quick, and what it must not break."""
+"""What makes writes to PostgreSQL fast, and what it must not break."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -115,7 +115,7 @@ async def test_what_was_given_up_is_stopped_and_stops_nothing_after_it(
 async def test_a_pool_is_not_told_to_stop_what_was_given_up(
     connection: Connection, other: Connection
 ) -> None:
-    """Some versions of pgbouncer end when whoever told them does not wait for an answer."""
+    """Some versions of pgbouncer exit when a client does not wait for a response."""
     pid = connection.info.backend_pid
     async with asyncio.timeout(BOUND_S):
         await _give_up(connection, other)
@@ -125,7 +125,7 @@ async def test_a_pool_is_not_told_to_stop_what_was_given_up(
 
 
 async def _give_up(connection: Connection, other: Connection, times: int = 1) -> None:
-    """Begin a reading that takes long, and cancel it so many times when the server is at it."""
+    """Start a slow read, and cancel it this many times while the server works on it."""
 
     async def read() -> None:
         async with connection.talk() as talk:
@@ -189,7 +189,7 @@ async def test_a_failed_talk_does_not_make_the_server_keep_statements_again(
 
 
 class GivenUp(Exception):
-    """What ends a talk in the middle."""
+    """What ends a conversation in the middle."""
 
 
 SAY = b"INSERT INTO said VALUES ($1)"
@@ -199,7 +199,7 @@ LOOK = b"SELECT word FROM said WHERE word = $1"
 async def _say(
     connection: Connection, *statements: bytes, error: Exception | None = None
 ) -> list[list[tuple[Any, ...]]]:
-    """One talk about one word, which may be given up when all but the last are answered."""
+    """One conversation about one word, which may be abandoned before the last response."""
     async with connection.talk() as talk:
         *asked, last = [talk.say(statement, ["a"]) for statement in statements]
         rows = [await reply.rows() for reply in asked]
@@ -209,7 +209,7 @@ async def _say(
 
 
 async def _one(connection: Connection) -> int:
-    """A one that the server says."""
+    """A one sent by the server."""
     row = await (await connection.execute("SELECT 1")).fetchone()
     return row[0] if row else 0
 
@@ -257,19 +257,19 @@ async def test_claims_and_writes_read_few_of_many_tasks(
 
 @asynccontextmanager
 async def _opened(address: str) -> AsyncIterator[PostgresStore]:
-    """A store for a while; the server counts what was done once it is closed."""
+    """A store for a while; the server counts its work once it is closed."""
     store = PostgresStore(address)
     yield store
     await store.close()
 
 
 async def _scans(connection: Connection, *, after: int) -> list[tuple[Any, ...]]:
-    """How often each table was searched through."""
+    """How often each table was scanned."""
     return await _counted(connection, SCANS, after=after)
 
 
 async def _counted(connection: Connection, what: str, *, after: int) -> list[tuple[Any, ...]]:
-    """What the server counts, once it has counted so many changes of tasks."""
+    """What the server counts, once it has counted this many changes of tasks."""
     async with asyncio.timeout(BOUND_S):
         while (await (await connection.execute(CHANGES)).fetchone() or (0,))[0] < after:
             await asyncio.sleep(0.01)
@@ -277,7 +277,7 @@ async def _counted(connection: Connection, what: str, *, after: int) -> list[tup
 
 
 async def _worked_off(address: str, name: str) -> None:
-    """Two tasks, of which one needs the other, done one after the other: five changes."""
+    """Two tasks, one of which needs the other, done one after the other: five changes."""
     store = PostgresStore(address)
     try:
         await add(store, task(name), task(f"{name}2", needs=(name,)))

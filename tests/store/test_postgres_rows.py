@@ -1,4 +1,4 @@
-"""Rows on their way to the server: one goes as values, several as a list, which must not show."""
+"""Rows sent to the server: one goes as values, several as a list, with the same result."""
 
 from collections.abc import Sequence
 from datetime import timedelta, timezone
@@ -43,7 +43,7 @@ async def rows_in(address: str) -> list[str]:
 
 
 async def rows_left(*, together: bool) -> list[list[str]]:
-    """What the tables hold when two tasks were added, when claimed, and when completed."""
+    """The contents of the tables after two tasks were added, claimed, and completed."""
     address = postgres.shared().fresh()
     store = PostgresStore(address, clock=StillClock())
 

@@ -1,4 +1,4 @@
-"""A server that goes away, comes back, or cannot be used: nothing lost, nothing twice, in words."""
+"""A server that fails, comes back, or is unusable: nothing lost, nothing twice, clear errors."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ BOUND_S = 60
 
 @pytest.fixture
 def own_server() -> Iterator[Server]:
-    """A server of this test's own, which it may ill-treat. It writes to disk in earnest."""
+    """A server of this test's own, which it may abuse. It really writes to disk."""
     own = Server.made("listen_addresses=''")
     yield own
     own.remove()
@@ -99,7 +99,7 @@ async def test_a_writer_that_froze_in_the_middle_does_not_hold_up_the_others() -
                 await asyncio.sleep(0.01)
             await other.write(Write(settings={"paused": "by another"}))
             await late
-        assert await other.settings() == {"paused": "by one"}  # done again, once it was back
+        assert await other.settings() == {"paused": "by one"}  # retried, once it was back
 
 
 async def test_who_froze_while_it_made_the_tables_does_not_hold_up_the_others() -> None:
@@ -199,7 +199,7 @@ async def until_done(done: Sequence[str], many: int, working: Sequence[asyncio.T
 
 
 async def assert_all_kept(store: PostgresStore, done: Sequence[str]) -> None:
-    """Each acknowledged step is there, and nothing that nobody was told of."""
+    """Each acknowledged step is there, and nothing that was not acknowledged."""
     tasks = {found.id: found for found in await store.tasks(TaskQuery())}
     runs = [run.id for run in await store.runs()]
     said: dict[str, list[str]] = {"added": [], "claimed": [], "completed": []}
@@ -250,7 +250,7 @@ async def test_a_server_that_hangs_up_on_the_idle_is_called_again(own_server: Se
 
 
 def connected(server: Server) -> int:
-    """How many connections of stores the server has."""
+    """How many connections the server has from stores."""
     many = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'codefleet'"
     with psycopg.connect(server.address()) as connection:
         return int((connection.execute(many).fetchone() or (0,))[0])

@@ -1,4 +1,4 @@
-"""Many writers at a time on PostgreSQL: transactions overlap, and nothing comes out of order."""
+"""Concurrent writers on PostgreSQL: transactions overlap, and nothing gets out of order."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -50,7 +50,7 @@ async def stranger(address: str, stores: list[PostgresStore]) -> AsyncIterator[C
 
 
 async def begin_to_tell(stranger: Connection, kind: str) -> None:
-    """Give an event its seq, as a store does, and do not commit yet."""
+    """Give an event its seq, as a store does, without committing yet."""
     await stranger.execute("BEGIN")
     await stranger.execute("UPDATE log SET seq = seq + 1")
     body = event_body(event(kind))
@@ -71,7 +71,7 @@ SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND (
 
 
 async def until_waiting(stranger: Connection, many: int = 1) -> None:
-    """Until so many wait for the stranger, or for somebody who does."""
+    """Wait until this many wait for the stranger, or for somebody who does."""
     async with asyncio.timeout(BOUND_S):
         while True:
             found = await stranger.execute(WAITING, {"me": stranger.info.backend_pid})
@@ -102,7 +102,7 @@ async def test_of_two_at_once_only_one_starts_a_task_of_overlapping_scope(
 ) -> None:
     await add(stores[0], task("a", scope=("src/**",)), task("b", scope=("src/mail.py",)))
     await stranger.execute("BEGIN")
-    await stranger.execute("UPDATE log SET seq = seq")  # holds up commits, so that claims overlap
+    await stranger.execute("UPDATE log SET seq = seq")  # delays commits, so that claims overlap
     claims = [asyncio.ensure_future(claim(store)) for store in stores[:2]]
     await until_waiting(stranger, many=2)
     await stranger.execute("ROLLBACK")
@@ -226,7 +226,7 @@ async def test_an_hour_of_skew_on_one_machine_changes_nothing(
     settings = Config(store=address)
     skewed = await open_store(settings, tmp_path, clock=AnHourAhead(), create=False)
     try:
-        assert await claim(skewed) == ["other"]  # and not "mine", whose lease runs
+        assert await claim(skewed) == ["other"]  # and not "mine", whose lease is valid
         assert await claim(stores[1]) == []
         (other,) = await skewed.runs(tasks=[TaskId("other")])
         assert other.lease_until - mine.run.lease_until < timedelta(seconds=BOUND_S)

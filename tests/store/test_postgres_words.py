@@ -1,4 +1,4 @@
-"""The index of words on a server: filled where there were tasks before it."""
+"""The word index on a server: filled even if there were tasks before it."""
 
 import psycopg
 import pytest

@@ -1,4 +1,4 @@
-"""Writes that come in one turn of the event loop share a commit and nothing else."""
+"""Writes in the same turn of the event loop share a commit and nothing else."""
 
 import asyncio
 import sqlite3
@@ -23,7 +23,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 @pytest.fixture
 def other(tmp_path: Path, store: SqliteStore) -> sqlite3.Connection:
-    """A stranger on the same file."""
+    """Another process on the same file."""
     return sqlite3.connect(tmp_path / "fleet.db", isolation_level=None)
 
 

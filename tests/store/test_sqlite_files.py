@@ -1,4 +1,4 @@
-"""The file of a SQLite store: private, durable, up to date, and clear about its troubles."""
+"""The file of a SQLite store: private, durable, up to date, and with clear errors."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""Columns of a row and its body come from one noun, in new stores and in those of old versions."""
+"""A row's columns and body come from one noun, in new stores and in those of old versions."""
 
 import json
 import sqlite3
@@ -44,7 +44,7 @@ INSERT INTO events (seq, body) VALUES (7, :event);
 
 
 def differing(path: Path) -> list[tuple[str, str, str]]:
-    """Every column that says something else than the body beside it."""
+    """Every column that disagrees with the body next to it."""
     checks = [
         (table, column, f"{column} IS NOT json_extract(body, '$.{column}')")
         for table, columns in COLUMNS.items()
@@ -97,7 +97,7 @@ def without_needs(of: Task) -> str:
 
 
 def an_old_store(path: Path, version: int) -> None:
-    """A file as an earlier codefleet left it, with a task that runs and one that waits for it."""
+    """A file as an earlier codefleet left it, with a running task and one that waits for it."""
     file = sqlite3.connect(path, isolation_level=None)
     for script in schema.migrations()[:version]:
         file.executescript(script.read_text())

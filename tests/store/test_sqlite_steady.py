@@ -1,4 +1,4 @@
-"""Leases on SQLite go by the uptime of the machine: whoever sets the clock ends none."""
+"""Leases on SQLite use the machine's uptime: setting the clock ends none."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -12,7 +12,7 @@ from tests.store.samples import LEASE, StillClock, add, claim, take, task
 
 
 class Machine:
-    """A machine whose clock can be set, and which can be started anew."""
+    """A machine whose clock can be set, and which can be rebooted."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

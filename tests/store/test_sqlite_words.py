@@ -1,4 +1,4 @@
-"""The index of words in a file: made, kept, and done without where SQLite lacks FTS5."""
+"""The word index in a file: created, kept up to date, and not needed if SQLite lacks FTS5."""
 
 import sqlite3
 from collections import defaultdict
@@ -40,7 +40,7 @@ END;
 
 @pytest.fixture(autouse=True)
 def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the index is needed."""
+    """So many that the index is needed."""
     monkeypatch.setattr(looking, "FIRST", 1)
 
 
@@ -189,7 +189,7 @@ async def test_an_index_that_an_earlier_version_kept_one_by_one_is_taken_over(pa
 async def test_a_task_whose_words_are_missing_can_be_claimed_and_gets_them_when_it_is_saved(
     path: Path,
 ) -> None:
-    """An earlier codefleet that still holds the file open knows nothing of words."""
+    """An earlier codefleet that still has the file open does not know the index."""
     store = opened(path)
     await add(store, task("a", title="Mend the mailer"), task("b"))
     store._database.connection.execute("DELETE FROM texts")

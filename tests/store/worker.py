@@ -1,4 +1,4 @@
-"""Another process on the same store, for the contract's tests: says on stdout what was stored.
+"""Another process on the same store, for the contract's tests: prints what was stored.
 
 python -m tests.store.worker KIND ADDRESS ACTION [COUNT]
 """
@@ -54,14 +54,14 @@ ACTIONS = {"append": append, "drain": drain, "churn": churn}
 
 
 def say(line: str) -> None:
-    """At once and unbuffered: what is said has been stored."""
+    """At once and unbuffered: what is printed has been stored."""
     os.write(1, f"{line}\n".encode())
 
 
 async def main(kind: str, address: str, action: str, count: str = "0") -> None:
     store = KINDS[kind].open(address, RealClock())
     say("ready")
-    # The go-ahead comes by stdin, so that several processes begin at the same moment.
+    # The signal to start comes on stdin, so that several processes start at the same moment.
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
     await ACTIONS[action](store, int(count))
     await store.close()

@@ -1,4 +1,4 @@
-"""A fleet, a repository and a runner for stories: everything real but the model."""
+"""A fleet, a repository and a runner for stories: everything is real except the model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -58,7 +58,7 @@ class Crew:
         loop: Loop,
         condition: Callable[[], Awaitable[object]],
     ) -> None:
-        """Run a loop in the background until the condition holds, then stop it gently."""
+        """Run a loop in the background until the condition holds, then stop it gracefully."""
         running = asyncio.create_task(loop.run())
         try:
             await self.wait_for(condition)

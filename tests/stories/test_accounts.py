@@ -1,4 +1,4 @@
-"""Accounts that rest: for the whole fleet, without blame for the task, until time or a human."""
+"""Resting accounts: fleet-wide, without blaming the task, until a time or a human ends it."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""An ACP agent in a fleet: its work lands, its requests are answered, and its end is seen."""
+"""An ACP agent in a fleet: its work lands, its requests are answered, and its end is noticed."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""An agent that asks in its turn: it waits for the answer, and nobody takes it for dead."""
+"""An agent that asks during its turn waits for the answer, and is not taken for dead."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -44,7 +44,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def asking(home: Path, tmp_path: Path) -> Callable[[float], str]:
-    """A step of a script: ask through the run's own tools, and wait for so many seconds."""
+    """A step of a script: ask through the run's own tools, and wait this many seconds."""
     file = tmp_path / "client.py"
     file.write_text(CLIENT)
     return lambda patience: f"shell {sys.executable} {file} {home} {patience}"

@@ -1,4 +1,4 @@
-"""Money: what is booked, what is warned of, and what stops when a limit is spent."""
+"""Budgets: what is booked, when a warning is due, and what stops when a limit is reached."""
 
 import asyncio
 import subprocess
@@ -37,7 +37,7 @@ cached = 1
 
 
 class MovedClock:
-    """The time of day, moved when a test says so."""
+    """The time of day, which only a test changes."""
 
     def __init__(self) -> None:
         noon = datetime.now(UTC).replace(hour=12, minute=0)
@@ -52,7 +52,7 @@ class MovedClock:
 
 @pytest.fixture
 def clock() -> MovedClock:
-    """At noon, so that no test meets midnight by chance."""
+    """At noon, so that no test runs into midnight by chance."""
     return MovedClock()
 
 
@@ -133,7 +133,7 @@ async def test_a_day_that_is_overrun_in_one_step_is_told_all_the_same(
 
 
 async def created(fleet: Fleet, parent: Task, *costs: float) -> list[Task]:
-    """Tasks that the agent of this one adds while it works, each of which costs so much."""
+    """Tasks that this one's agent adds while it works, each of which costs this much."""
     seat = Seat("agent-9", RunnerId("r-9"), fleet.host, "scripted")
     (claim,) = await fleet.claim([seat], Want())
     assert claim.task.id == parent.id

@@ -1,4 +1,4 @@
-"""A coder may be anybody's plug-in: what it tells wrongly costs its own run, and no row."""
+"""A coder may be anybody's plug-in: what it reports wrongly affects only its own run."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -18,7 +18,7 @@ Add = Callable[..., Awaitable[Task]]
 
 
 class Careless(Scripted):
-    """Tells no number where there should be one."""
+    """Reports no number where there should be one."""
 
     name = "careless"
 

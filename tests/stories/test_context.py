@@ -1,4 +1,4 @@
-"""Contexts that fill up: the work goes on in a fresh session, as long as it gets on."""
+"""Contexts that fill up: work continues in a fresh session, as long as it makes progress."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""Pressure on a context acts for every coder that reports it, by the window of its model."""
+"""Context limits apply to every coder that reports its context, by its model's window."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Agents that delete `.git`, begin a repository of their own, or remove their folder."""
+"""Agents that delete `.git`, start their own repository, or remove their folder."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Every file in examples/workflows runs as it stands, with scripted agents in place of others."""
+"""Every file in examples/workflows runs unchanged, with scripted agents replacing others."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A disk without room: tasks wait for it, and none of them fails because of it."""
+"""A full disk: tasks wait for space, and none of them fails because of it."""
 
 from collections.abc import Awaitable, Callable
 

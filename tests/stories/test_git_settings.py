@@ -1,4 +1,4 @@
-"""Agents that change what git is told in the files that all worktrees of a repository share."""
+"""Agents that change git settings in files that all worktrees of a repository share."""
 
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
@@ -83,7 +83,7 @@ PUT_BACK = {
 
 @pytest.fixture
 def trap(tmp_path: Path) -> Path:
-    """A program that nobody is to run."""
+    """A program that nobody may run."""
     trap = tmp_path / "trap"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/caught\ncat\n")
     trap.chmod(0o755)

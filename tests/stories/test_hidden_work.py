@@ -1,4 +1,4 @@
-"""Agents whose ignore list hides all that they made."""
+"""Agents whose ignore list hides everything they made."""
 
 from collections.abc import Awaitable, Callable
 

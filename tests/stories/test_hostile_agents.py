@@ -1,4 +1,4 @@
-"""Agents that try to decide what is a human's to decide: by tools, by the command line, by git."""
+"""Agents that try to decide what only humans may: by tools, by the command line, by git."""
 
 import asyncio
 import hmac
@@ -32,7 +32,7 @@ AtWork = Callable[..., AbstractAsyncContextManager["Hostile"]]
 
 
 class Hostile:
-    """The agent of a live run, who has every tool there is, and those of agents apart."""
+    """The agent of a live run, which has every tool there is, and those of agents separately."""
 
     def __init__(self, run: Run, tools: Caller, own: Caller, go: Path) -> None:
         self.run, self.tools, self.own, self._go = run, tools, own, go
@@ -44,7 +44,7 @@ class Hostile:
 
 @pytest.fixture
 def at_work(fleet: Fleet, crew: Crew, add: Add, tmp_path: Path) -> AtWork:
-    """An agent at work in a run of its own, until the test ends it."""
+    """An agent at work in its own run, until the test ends it."""
 
     @asynccontextmanager
     async def begun(**fields: object) -> AsyncIterator[Hostile]:
@@ -69,7 +69,7 @@ def at_work(fleet: Fleet, crew: Crew, add: Add, tmp_path: Path) -> AtWork:
 
 
 async def _committed(fleet: Fleet, task: Task) -> bool:
-    """Has the agent committed, and is its run written down with its branch?"""
+    """Has the agent committed, and is its run recorded with its branch?"""
     runs = await fleet.runs_of(task.id)
     return bool(runs and runs[-1].branch and (Path(str(runs[-1].worktree)) / "own.txt").exists())
 
@@ -316,7 +316,7 @@ ESCAPES = (
 
 
 def attempts(home: Path, out: Path, commands: Sequence[str], escapes: Sequence[str]) -> list[str]:
-    """Steps of a script that try every command in every way, and write down how each ended."""
+    """Steps of a script that try every command in every way, and record how each ended."""
     fleet = f"{sys.executable} -m codefleet --home {home}"
     return [
         f"shell {way} {fleet} {command} </dev/null >>{out}.log 2>&1; echo $? {command} >>{out}"

@@ -1,4 +1,4 @@
-"""A git that dies in the middle of a merge: the next run makes it anew, or goes on from it."""
+"""A git that dies in the middle of a merge: the next run redoes it, or continues it."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""The library: what one who writes Python says is checked as what one who types says."""
+"""The library: input from Python is checked like input from the command line."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""Agents that show no sign of life, and agents that are only quiet."""
+"""Agents that show no activity, and agents that are only quiet."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ def command(fleet: Fleet, program: str) -> None:
 
 
 async def impatiently(crew: Crew, *, tool_s: float = 60.0) -> None:
-    """Work as a runner that has seen enough after half a second of silence."""
+    """Work as a runner that gives up after half a second of silence."""
     await crew.work(quiet_s=0.2, stuck_s=0.5, tool_s=tool_s, grace_s=1.0)
 
 

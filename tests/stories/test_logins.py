@@ -1,4 +1,4 @@
-"""Programs that are logged out: what humans are told, and that nobody waits for them in vain."""
+"""Programs that are logged out: what humans are told, and that nobody waits in vain."""
 
 import json
 import sys

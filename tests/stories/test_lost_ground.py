@@ -1,4 +1,4 @@
-"""A repository that is not there now, or lost its trunk: its tasks wait, and blame nobody."""
+"""A repository that is missing, or lost its trunk: its tasks wait, and are not blamed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""A session that its program no longer has: a fresh one goes on, and nobody is to blame."""
+"""A session that its program no longer has: a fresh one continues, and nobody is blamed."""
 
 import sys
 from collections.abc import Awaitable, Callable

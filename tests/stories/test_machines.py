@@ -208,7 +208,7 @@ async def test_a_machine_that_was_switched_off_archives_what_it_had_not_sent(pai
     pool = Workplace(place, repo).pool
     worktree = await pool.take(branch, "main", in_use=nobody)
     (worktree / "unsent.txt").write_text("unsent\n")
-    pool.locks.drop(worktree)  # as the end of its holder does
+    pool.locks.drop(worktree)  # as when its holder ends
     await come_home(place)
     assert pair.remote.saved("unsent.txt") == {"unsent\n"}
 
@@ -341,7 +341,7 @@ async def test_a_runner_that_was_taken_for_dead_and_is_back_gives_the_attempt_ba
 
 
 def test_no_part_of_a_runner_goes_by_the_clock_of_its_machine() -> None:
-    """Leases, rests and times are the store's; `tests/faults/test_wrong_clock.py` shows it."""
+    """Leases, rests and times use the store's clock: see `tests/faults/test_wrong_clock.py`."""
     source = Path(codefleet.__file__).parent
     files = [
         file for part in ("runner", "fleet", "domain") for file in (source / part).rglob("*.py")

@@ -1,4 +1,4 @@
-"""Words to an agent: heard at once by one that listens, by any other in its next run."""
+"""Messages to an agent: read at once by one that listens, by any other in its next run."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,7 +25,7 @@ StateOf = Callable[[Task], Awaitable[State]]
 
 @asynccontextmanager
 async def at_work(crew: Crew, **flags: object) -> AsyncIterator[Loop]:
-    """A runner that works until all is done or, at the latest, the block ends."""
+    """A runner that works until everything is done or, at the latest, the block ends."""
     loop = crew.loop(1, until_idle=True, **flags)
     working = asyncio.create_task(loop.run())
     try:

@@ -1,4 +1,4 @@
-"""Somebody else moves or deletes a task's branch: its work stays, and only what was seen lands."""
+"""Others move or delete a task's branch: its work stays, and only what was reviewed lands."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""What people do at the worst moment: the fleet does what they said, or says why it cannot."""
+"""What people do at the worst moment: the fleet does what they asked, or says why it cannot."""
 
 import asyncio
 import sys
@@ -24,12 +24,12 @@ Add = Callable[..., Awaitable[Task]]
 
 
 def check_that_waits(gate: Path, begun: Path) -> str:
-    """A check that tells that it has begun and ends when the gate opens."""
+    """A check that reports its start and ends when the gate opens."""
     return f"sh -c 'touch {begun}; until test -e {gate}; do sleep 0.02; done'"
 
 
 async def in_the_lane(fleet: Fleet, crew: Crew, add: Add, gate: Path, begun: Path) -> Task:
-    """A task whose checks the lane runs at this moment, because the trunk moved since its run."""
+    """A task whose checks the lane is running, because the trunk moved since its run."""
     await add("Move the trunk", "write moved.txt x")
     await crew.work(landing="review")
     held = await add("Held", "write held.txt x")
@@ -117,7 +117,7 @@ async def test_a_runner_told_twice_to_stop_waits_for_no_check_in_the_lane(
 
 
 async def stopped_firmly(loop: Loop, crew: Crew, begun: Path) -> None:
-    """Stop a runner as a second Ctrl-C does, once it has begun something that does not end."""
+    """Stop a runner as a second Ctrl-C does, once it has started something that does not end."""
     running = asyncio.create_task(loop.run())
 
     async def has_begun() -> bool:

@@ -1,4 +1,4 @@
-"""No false alarm from what agents do: none is stopped, retried or believed without a reason."""
+"""No false alarms from what agents do: none is stopped, retried or believed without reason."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ IMPATIENT: dict[str, Any] = {"quiet_s": 0.2, "stuck_s": 0.5}
 
 
 async def assert_done_at_once(fleet: Fleet, task: Task) -> None:
-    """One run, nothing to warn of, and the task is done."""
+    """One run, no warnings, and the task is done."""
     done = await fleet.get(task.id)
     assert (done.state, done.runs, done.attempts) == (State.COMPLETED, 1, 0), done.note
     kinds = {event.kind for event in await fleet.events(task=task.id, limit=10_000)}

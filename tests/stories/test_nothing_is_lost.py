@@ -1,4 +1,4 @@
-"""However a run ends, its commits and its uncommitted edits can still be reached from a ref."""
+"""However a run ends, its commits and uncommitted edits stay reachable from a ref."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""An agent that wants to use a tool: rules answer, else a human does, and the answer is obeyed."""
+"""An agent wants to use a tool: rules answer, or else a human, and the answer is enforced."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""A repo's own settings: read from its trunk, bounded, and the trouble of that repo alone."""
+"""A repo's own settings: read from its trunk, bounded, and affecting only that repo."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

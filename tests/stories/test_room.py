@@ -57,7 +57,7 @@ async def test_the_most_memory_that_a_run_took_is_measured_with_its_children(
     async def measured() -> bool:
         return any(run.memory_mb >= 200 for run in await fleet.runs_of(task.id))
 
-    loop = crew.loop(lease_s=2)  # what was measured is written down when the lease is renewed
+    loop = crew.loop(lease_s=2)  # the measurement is recorded when the lease is renewed
     running = asyncio.create_task(loop.run())
     await crew.wait_for(measured)
     gate.write_text("go")

@@ -1,4 +1,4 @@
-"""Seats that come and go with the queue, and caps on how many agents are at work."""
+"""Seats that come and go with the queue, and caps on how many agents work at once."""
 
 import asyncio
 from collections import Counter

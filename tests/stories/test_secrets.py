@@ -1,4 +1,4 @@
-"""A key that an agent prints is nowhere afterwards."""
+"""A key that an agent prints is stored nowhere."""
 
 import json
 import shlex
@@ -58,7 +58,7 @@ def key_file(tmp_path: Path) -> Path:
 
 
 def holds_a_key(home: Path) -> Iterator[str]:
-    """Every file below the home that has one of the keys, or a part of it, in its bytes."""
+    """Every file below the home whose bytes contain one of the keys, or part of it."""
     for file in home.rglob("*"):
         data = file.read_bytes() if file.is_file() else b""
         if KEY[4:16].encode() in data or KEY[:12].encode() in data or GIVEN[:15].encode() in data:

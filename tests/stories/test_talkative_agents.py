@@ -1,4 +1,4 @@
-"""However much agents say: no line is lost, and what the log leaves out it says."""
+"""However much agents print: no line is lost, and the log reports what it leaves out."""
 
 import sys
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The trunk is checked out in the user's own working tree: it moves along, or it is left alone."""
+"""The trunk is checked out in the user's own working tree: it is updated or left alone."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -150,14 +150,14 @@ async def test_a_runner_that_joins_is_told_once(fleet: Fleet, crew: Crew) -> Non
 
 
 def _submodule(folder: Path) -> SampleRepo:
-    """A checkout whose git folder is in that of the repository around it."""
+    """A checkout whose git folder is inside that of the enclosing repository."""
     inner, outer = make_repo(folder / "inner"), make_repo(folder / "outer")
     outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "till")
     return SampleRepo(outer.path / "till")
 
 
 def _apart(folder: Path) -> SampleRepo:
-    """A checkout whose git folder stands somewhere else altogether."""
+    """A checkout whose git folder is somewhere else altogether."""
     repo = make_repo(folder / "shop")
     repo.git("init", "--quiet", f"--separate-git-dir={folder / 'elsewhere'}")
     return repo
@@ -172,7 +172,7 @@ async def test_a_checkout_whose_git_folder_stands_elsewhere_moves_forward_too(
     async with open_fleet(home, create=True, flags=FLAGS) as fleet:
         known = await register(fleet, repo.path)
         assert known.path == str(repo.path)
-        if linked:  # a checkout of the user's beside it changes nothing
+        if linked:  # another checkout of the user's changes nothing
             repo.git("worktree", "add", "-q", "-b", "mine", str(tmp_path / "beside"))
         await fleet.add([Draft(title="Work", prompt=script("write new.txt new"))])
         await Crew(fleet).work()

@@ -1,4 +1,4 @@
-"""From the queue to the trunk: what a user sees when everything goes well, and when it does not."""
+"""From the queue to the trunk: what a user sees when everything goes well, or does not."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Workflows at work: real git, real agents of the scripted kind, results handed from one to one."""
+"""Workflows at work: real git, real scripted agents, results passed from stage to stage."""
 
 import asyncio
 from collections.abc import Sequence

@@ -16,7 +16,7 @@ CHECKS = [name for name in dir(CoderConformance) if name.startswith("test_")]
 
 
 class Good:
-    """A coder without a fault; the bad ones differ from it in one thing."""
+    """A flawless coder; each bad one differs from it in one thing."""
 
     name = "good"
     abilities = Abilities(resume=True, reports_cost=True, says_when_done=True)

@@ -38,7 +38,7 @@ def post(url: str, body: Any) -> str:
 
 
 def talk(dialect: str, *texts: str, **more: Any) -> dict[str, Any]:
-    """A request whose conversation is these texts, the user's and the model's in turn."""
+    """A request with these texts as its conversation, user and model in turn."""
     turns = [("assistant" if number % 2 else "user", text) for number, text in enumerate(texts)]
     if dialect == "gemini":
         roles = {"assistant": "model", "user": "user"}
@@ -50,7 +50,7 @@ def talk(dialect: str, *texts: str, **more: Any) -> dict[str, Any]:
 
 
 def said(stream: str) -> str:
-    """The words in a streamed answer, whatever the dialect."""
+    """The text in a streamed answer, whatever the dialect."""
     return "".join(_pieces(stream))
 
 

@@ -1,4 +1,4 @@
-"""A server as clients start it, and the end of every runner that it started."""
+"""A server as clients start it, and cleanup of every runner that it started."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ BOUND_S = 60.0
 
 
 class Caller:
-    """A client that says briefly what it wants."""
+    """A client with short calls."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -59,7 +59,7 @@ def server(*args: str, **env: str) -> StdioServerParameters:
 
 @asynccontextmanager
 async def connected(*args: str, **env: str) -> AsyncIterator[Caller]:
-    """A client of a server of its own."""
+    """A client with a server of its own."""
     async with Client(stdio_client(server(*args, **env))) as client:
         yield Caller(client)
 

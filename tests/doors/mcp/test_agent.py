@@ -1,4 +1,4 @@
-"""Tools that agents have from within their run, and what a token is good for."""
+"""The tools that agents have within their run, and what a token allows."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""The server over HTTP: only with the token, only by its own name."""
+"""The server over HTTP: only with the token, only under its own host name."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""A client that begins to speak over HTTP and does not go on is let go; others are not."""
+"""An HTTP client that does not complete its request is disconnected; others are not."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ BOUND_S = 20.0
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer late, with the kind of the last part of the request."""
+    """Respond late, with the type of the last part of the request."""
     part: Message = {"more_body": True}
     parts = patience.bounded(receive)
     while part.get("more_body"):
@@ -38,7 +38,7 @@ async def serving(app: ASGIApp) -> AsyncIterator[int]:
 
 
 async def heard(port: int, *said: bytes, every: float = 0.0) -> bytes:
-    """All that comes back until the server hangs up."""
+    """Everything received until the server closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         for part in said:

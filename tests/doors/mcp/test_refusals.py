@@ -1,4 +1,4 @@
-"""Every tool, called wrongly in every way: a clear refusal, and nothing has changed."""
+"""Every tool, called wrongly in every way: a clear refusal, and nothing changes."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ async def fleet(home: Path) -> AsyncIterator[Fleet]:
 
 
 def mistaken(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Calls in which one argument is wrong and the others at least look right."""
+    """Calls with one wrong argument, where the others at least look right."""
     known = schema.get("properties", {})
     usual = {name: _usual(known[name]) for name in schema.get("required", ())}
     yield {}

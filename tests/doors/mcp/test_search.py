@@ -1,4 +1,4 @@
-"""Finding tasks that say nearly the same, before one is created twice."""
+"""Finding similar tasks, before one is created twice."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

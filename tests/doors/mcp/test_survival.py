@@ -1,4 +1,4 @@
-"""The server may end at any moment; the agents belong to a runner, and there is one."""
+"""The server may end at any time; the agents belong to a runner, and there is only one."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ OLD_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 
 class RawServer:
-    """A server spoken to line by line, as the protocol of old has it."""
+    """A server spoken to line by line, in the older protocol."""
 
     def __init__(self, *args: str) -> None:
         self.process = subprocess.Popen(
@@ -82,7 +82,7 @@ async def test_a_worker_finishes_when_its_server_ends_and_a_new_server_shows_it(
     made = server.call("create_worker", repo_path=str(repo.path), task_name="Greet", prompt=steps)
     await _running(home, made["worker_id"])
     if how == "killed":
-        os.killpg(server.process.pid, signal.SIGKILL)  # all of it, as a closed terminal would
+        os.killpg(server.process.pid, signal.SIGKILL)  # all of it, as closing a terminal would
     server.close()
     go.touch()
     async with connected() as call:
@@ -204,7 +204,7 @@ def _stage(name: str, *steps: str, needs: Sequence[int] = ()) -> dict[str, Any]:
 
 
 async def _running(home: Path, *workers: str) -> None:
-    """Wait until one of these workers is at work."""
+    """Wait until one of these workers is running."""
     async with open_fleet(home) as fleet, asyncio.timeout(BOUND_S):
         while not any(run.worktree for run in await fleet.runs_of(*map(TaskId, workers))):
             await fleet.store.changed(await fleet.store.last_seq(), within=0.5)

@@ -1,4 +1,4 @@
-"""Workers over stdio, by the official client."""
+"""Workers over stdio, with the official client."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Workflows and the commander's tools, by the official client."""
+"""Workflows and the commander's tools, with the official client."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A fleet in the middle of its day: real store, real verbs of the core, a clock that stands still.
+"""A fleet in the middle of its work: a real store, real core verbs, a clock that stands still.
 
 python -m tests.doors.screen.scene docs/how-to/watch-the-fleet.svg    draws the docs' picture
 """
@@ -56,7 +56,7 @@ WAITING: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 class Scene:
-    """Tells the fleet what its runner and agents would tell it."""
+    """Reports to the fleet what its runner and agents would report."""
 
     def __init__(self, fleet: Fleet, clock: StillClock) -> None:
         self.fleet, self.clock = fleet, clock
@@ -90,7 +90,7 @@ class Scene:
         return await self.fleet.note(run, [event(kind, now, text, run=run)], **changes)
 
     async def finish(self, id: str, minutes: float = USUAL_MIN) -> None:
-        """Let an agent work on this task, and land what it made."""
+        """Let an agent work on this task, and land its work."""
         run = await self.start(id)
         self.clock.advance(minutes=minutes)
         await self.fleet.submit(run, approved=True)
@@ -99,7 +99,7 @@ class Scene:
 
 @asynccontextmanager
 async def scene(home: Path) -> AsyncIterator[Scene]:
-    """A fleet with one repository and nothing in it."""
+    """An empty fleet with one repository."""
     clock = StillClock()
     async with open_fleet(home, create=True, clock=clock, flags={"durability": "normal"}) as fleet:
         await fleet.store.write(Write(repos=[Repo(name="shop", path=str(home), trunk="main")]))
@@ -107,7 +107,7 @@ async def scene(home: Path) -> AsyncIterator[Scene]:
 
 
 async def busy(scene: Scene) -> None:
-    """Work that is done, under way, waiting for a human, in the lane, and in the queue."""
+    """Work that is done, in progress, waiting for a human, in the lane, and in the queue."""
     fleet, clock = scene.fleet, scene.clock
     await scene.begin()
     for id, title in FINISHED:
@@ -132,7 +132,7 @@ async def busy(scene: Scene) -> None:
 
 
 async def ask(scene: Scene) -> None:
-    """A question, a permission, a review, a failure, a login, a landing that waits."""
+    """A question, a permission request, a review, a failure, a login, a waiting landing."""
     fleet, clock = scene.fleet, scene.clock
     await scene.add("q2v8ynrt", "Export the day's sales")
     await fleet.ask(
@@ -176,7 +176,7 @@ async def draw(size: tuple[int, int], home: Path, keys: tuple[str, ...] = ()) ->
 
 
 def _with_any_font(picture: str) -> str:
-    """The picture with the reader's own font: nothing is fetched to look at it."""
+    """The picture with the reader's own font: viewing it fetches nothing."""
     without = re.sub(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", "", picture, flags=re.DOTALL)
     named = without.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
     return re.sub(r"terminal-\d+", "terminal", named)

@@ -1,4 +1,4 @@
-"""The screen as its user meets it: keys, pages, dialogs, and a store that goes away."""
+"""The screen as its user sees it: keys, pages, dialogs, and a store that becomes unreachable."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Screen:
-    """An application, the fleet behind it, and a way to press keys and to wait."""
+    """An application, the fleet behind it, and a way to press keys and wait."""
 
     def __init__(self, made: Scene, app: FleetApp, pilot: Pilot[None]) -> None:
         self.scene, self.fleet, self.app, self.pilot = made, made.fleet, app, pilot

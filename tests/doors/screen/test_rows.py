@@ -1,4 +1,4 @@
-"""The board as text: what stands where, at any width, and that nothing in it can do harm."""
+"""The board as text: what is shown where, at any width, and that none of it can do harm."""
 
 from pathlib import Path
 
