@@ -84,7 +84,7 @@ def test_programs_tell_about_themselves_in_json_too(needed: Cli, bench: Bench) -
 def test_a_program_that_is_needed_and_not_there_is_to_be_mended(needed: Cli, bench: Bench) -> None:
     result = needed("doctor")
     assert result.code == 1
-    assert "the program claude is not there, but the setting `coder` of the fleet" in result.out
+    assert "the program claude was not found, but the setting `coder` of the fleet" in result.out
 
 
 def test_a_key_that_agents_do_not_see_is_told_with_the_command_that_passes_it_on(
@@ -104,8 +104,8 @@ def test_rules_that_a_configured_coder_never_asks_about_are_told(fleet: Cli, hom
     rule = '[[policy]]\ntool = "shell"\nthen = "deny"\n'
     (home / "fleet.toml").write_text(f'{rule}[coders.codex]\nmodel = "gpt-5.5"\n')
     told = fleet("doctor").out
-    assert "codex cannot be asked" in told
-    assert "gemini cannot be asked" not in told
+    assert "codex does not ask" in told
+    assert "gemini does not ask" not in told
 
 
 def test_programs_that_nobody_needs_may_be_missing(fleet: Cli, bench: Bench) -> None:
@@ -121,7 +121,7 @@ def test_an_old_program_is_told_by_the_flags_it_lacks(fleet: Cli, bench: Bench, 
         fleet("config", "set", "coder", "claude")
     result = fleet("doctor")
     assert result.code == code
-    assert "claude 1.0 does not know --permission-mode\n" in result.out
+    assert "claude 1.0 does not support --permission-mode\n" in result.out
 
 
 def test_a_program_that_hangs_is_told_and_ended(
@@ -155,7 +155,7 @@ def test_another_program_of_that_name_is_told_by_the_flags_it_lacks(
     bench.put("claude", script)
     result = needed("doctor")
     assert result.code == 1
-    assert "claude does not know -p, --" in result.out
+    assert "claude does not support -p, --" in result.out
     assert "\x1b" not in result.out
 
 
@@ -199,7 +199,7 @@ def test_a_coder_that_a_rule_names_is_needed(fleet: Cli, bench: Bench, home: Pat
     result = fleet("doctor")
     assert result.code == 1
     assert "the coder nobody is not installed, but the rule odd of the fleet names it" in result.out
-    assert "the program codex is not there, but the rule hard of the fleet names it" in result.out
+    assert "the program codex was not found, but the rule hard of the fleet names it" in result.out
 
 
 def test_a_fallback_is_needed(fleet: Cli, bench: Bench) -> None:
@@ -221,7 +221,7 @@ def test_a_coder_that_an_unfinished_task_names_is_needed(fleet: Cli, bench: Benc
     fleet("add", "Paint", "--coder", "codex")
     result = fleet("doctor")
     assert result.code == 1
-    assert "the program codex is not there, but task " in result.out
+    assert "the program codex was not found, but task " in result.out
     [task] = json.loads(fleet("list", "--json").out)
     fleet("cancel", task["id"])
     assert fleet("doctor").code == 0
@@ -263,4 +263,4 @@ def test_a_worktree_in_which_somebody_works_is_named_with_the_process(
     with subprocess.Popen(["sleep", "600"], cwd=folder) as shell:
         told = fleet("doctor").out
         shell.kill()
-    assert f"worktree {folder} is not used: sleep (process {shell.pid}) works in it" in told
+    assert f"worktree {folder} is not used: sleep (process {shell.pid}) is working in it" in told

@@ -158,7 +158,7 @@ def test_the_doctor_tells_of_rules_that_a_coder_in_use_never_asks_about(
 ) -> None:
     rule = '[[policy]]\ntool = "Bash"\nthen = "deny"\n'
     (home / "fleet.toml").write_text(f'fallback = "codex"\n{rule}')
-    told = "cannot be asked for leave: the rules of [[policy]] do not hold for it"
+    told = "does not ask for permission: the rules of [[policy]] do not apply to it"
     out = fleet("doctor").out
     assert f"codex {told}" in out
     assert out.count(told) == 1
@@ -321,7 +321,7 @@ def test_a_moved_repository_without_work_of_the_fleet_is_known_again_when_one_sa
 ) -> None:
     waiting = added(fleet, "One", "-d", script("write one.txt 1"))
     still = fleet("init", "--moved", "shop")
-    assert (still.code, "is shop already" in still.err) == (4, True)
+    assert (still.code, "is already shop" in still.err) == (4, True)
     there = moved_to("store", repo, monkeypatch)
     assert fleet("init", "--moved", "nothing").code == 3
     assert f"shop is a repo of this fleet: {there}" in fleet("init", "--moved", "shop").err
@@ -337,7 +337,7 @@ def test_a_second_clone_is_no_moved_repository(
     monkeypatch.chdir(clone)
     result = fleet("init", "--moved", "shop")
     assert result.code == 4
-    assert f"shop still stands at {repo.path}" in result.err
+    assert f"shop still exists at {repo.path}" in result.err
     assert "clone is a repo of this fleet" in fleet("init").err
 
 

@@ -100,7 +100,7 @@ def test_reset_after_a_killed_runner_ends_its_agents_and_saves_their_work(
     with after_a_kill():
         result = fleet("reset", "--yes")
     assert result.code == 0, result.err
-    assert f"ended agent-1, which worked on {task}" in result.out
+    assert f"ended agent-1, which was working on {task}" in result.out
     assert ended(home, task)
     assert all_tasks(fleet) == []
     assert branches(repo) == []

@@ -51,9 +51,9 @@ def repo_file(tmp_path: Path) -> Path:
 
 
 def test_a_home_that_others_can_look_into_is_told(fleet: Cli, home: Path) -> None:
-    assert "others can look into" not in fleet("doctor").out
+    assert "other users can read" not in fleet("doctor").out
     home.chmod(0o755)
-    assert f"others can look into the home {home}" in fleet("doctor").out
+    assert f"other users can read the home {home}" in fleet("doctor").out
 
 
 def test_the_address_of_a_store_comes_from_stdin_or_a_file(

@@ -205,7 +205,7 @@ async def test_a_lock_of_the_user_s_own_git_makes_it_wait_and_stays(desk: Desk) 
     before = desk.everything()
     why = await desk.forward()
     assert why
-    assert "a git command is at work" in why
+    assert "a git command is running" in why
     assert str(lock) in why
     assert desk.everything() == before
 

@@ -20,7 +20,7 @@ Its plan:
 
 1. till 2. tax
 
-Its last words:
+Its last message:
 
 Now the tax.
 """

@@ -176,7 +176,7 @@ async def test_a_keeper_that_comes_after_its_folder_was_given_up_starts_nothing(
     assert await custody.adopt(folder) is None
     late = keep_by_hand(folder)
     assert late.returncode == 1
-    assert late.stderr == "this folder was given up before its keeper came\n"
+    assert late.stderr == "this folder was abandoned before its keeper started\n"
     assert not (folder / "keeper.json").exists()
 
 

@@ -140,7 +140,7 @@ async def test_a_machine_does_not_run_under_the_name_of_another(
             await asyncio.sleep(0.01)
 
     beating = asyncio.create_task(beat())
-    with pytest.raises(Refused, match="another machine of this fleet is called"):
+    with pytest.raises(Refused, match="another machine of this fleet is also called"):
         await Loop(Desk(fleet), agents=1, until_idle=True).run()
     beating.cancel()
     await asyncio.gather(beating, return_exceptions=True)

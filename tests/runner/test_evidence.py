@@ -155,7 +155,7 @@ async def test_a_check_command_never_reaches_a_shell(tmp_path: Path) -> None:
     ("command", "code", "words"),
     [
         ("no-such-program --flag", 127, "there is no program 'no-such-program'"),
-        ("echo 'open quote", 127, "cannot read the command: No closing quotation"),
+        ("echo 'open quote", 127, "cannot parse the command: No closing quotation"),
         ("", 127, "the command is empty"),
         ("./notes.txt", 126, "cannot run './notes.txt'"),
         ("sh -c 'kill -9 $$'", 137, "killed by signal 9"),

@@ -96,7 +96,7 @@ UNSOUND: list[Any] = [
 
 @pytest.mark.parametrize("signal", UNSOUND, ids=repr)
 def test_what_could_not_be_read_again_is_no_signal(signal: Any) -> None:
-    with pytest.raises(Workspace, match="the coder parrot told what cannot be kept"):
+    with pytest.raises(Workspace, match="the coder parrot produced an invalid signal"):
         sound(signal, "parrot")
 
 

@@ -60,7 +60,7 @@ def test_a_later_keeper_does_not_start_the_agent_again(folder: Path) -> None:
     keep(folder)
     (folder / "start.json").write_text(orders)
     refused = keep(folder)
-    assert refused.stderr == "the agent of this folder was started before\n"
+    assert refused.stderr == "the agent of this folder has already been started\n"
     assert (folder / "ran").read_text() == "ran\n"
 
 

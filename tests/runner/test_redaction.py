@@ -91,7 +91,7 @@ def test_a_file_that_cannot_be_replaced_is_told(tmp_path: Path) -> None:
     file = tmp_path / "stderr.log"
     file.write_text(KEY)
     (tmp_path / "stderr.log.draft").mkdir()
-    with pytest.raises(Workspace, match="cannot take the keys out"):
+    with pytest.raises(Workspace, match="cannot redact"):
         redact_file(file, ())
 
 

@@ -228,7 +228,7 @@ async def test_a_remote_that_protects_its_trunk_makes_the_landing_wait(site: Sit
     hook.chmod(0o755)
     found = await ada.land(ada.work("paint.txt"))
     assert isinstance(found, trunk.Waits)
-    assert "the remote of shop refuses main" in found.why
+    assert "the remote of shop rejected main" in found.why
 
 
 async def test_a_branch_that_the_remote_will_not_have_is_told(site: Site) -> None:
@@ -236,7 +236,7 @@ async def test_a_branch_that_the_remote_will_not_have_is_told(site: Site) -> Non
     hook = site.bare.path / "hooks" / "update"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    with pytest.raises(Workspace, match="refuses fleet/"):
+    with pytest.raises(Workspace, match="rejected fleet/"):
         await ada.remote.send_branch(BRANCH, ada.work("paint.txt"))
 
 

@@ -252,7 +252,7 @@ async def test_a_trunk_that_never_rests_is_waited_for(site: Site) -> None:
 
     result = await site.land(tip, checks=user_commits)
     assert isinstance(result, Waits)
-    assert "moves all the time" in result.why
+    assert "keeps moving" in result.why
     assert site.merges_of(tip) == []
 
 

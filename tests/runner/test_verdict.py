@@ -12,4 +12,4 @@ def test_a_failure_without_words_is_told_in_a_sentence() -> None:
     heard = Heard()
     heard.take(Broke(" ", "crashed"))
     ended = of_the_run(heard, Exit(code=1), None, Abilities())
-    assert ended == Failed(Reason.CRASHED, "the agent gave up and did not say why")
+    assert ended == Failed(Reason.CRASHED, "the agent gave up without a reason")

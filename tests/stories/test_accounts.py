@@ -151,7 +151,7 @@ async def test_a_fallback_goes_on_at_once_in_the_same_worktree_with_what_the_fir
     assert (done.coder, done.model, done.route) == ("command", None, "fallback from scripted")
     assert repo.read("main", "b.txt") == "a\n"
     prompt = (fleet.home / "runs" / second.id / "prompt.md").read_text()
-    assert "> Its last words:\n> \n> Half of it is done" in prompt
+    assert "> Its last message:\n> \n> Half of it is done" in prompt
     told = [event.text for event in await fleet.events() if event.kind == "task.rerouted"]
     assert told == ["scripted rests; command goes on"]
 

@@ -49,6 +49,6 @@ async def test_what_a_careless_coder_tells_costs_its_run_and_poisons_no_row(
     assert (await fleet.get(good.id)).state is State.COMPLETED
     task = await fleet.get(wrong.id)
     assert task.state is State.FAILED
-    assert "the coder careless told what cannot be kept" in task.note
+    assert "the coder careless produced an invalid signal" in task.note
     (run,) = await fleet.runs_of(wrong.id)
     assert run.usage == Usage()

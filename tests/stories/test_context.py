@@ -62,7 +62,7 @@ async def test_three_fresh_starts_in_a_row_without_a_commit_fail_the_task(
     assert [run.outcome for run in runs] == [*[Outcome.RELEASED] * 3, Outcome.FAILED]
     failed = await fleet.get(task.id)
     assert (failed.state, failed.reason) == (State.FAILED, Reason.CONTEXT_FULL)
-    assert failed.note.endswith("3 fresh starts in a row brought nothing new")
+    assert failed.note.endswith("3 fresh starts in a row made no progress")
 
 
 async def test_a_trunk_that_moves_in_between_is_nothing_new(

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 
-CUT = "the agent cut its folder off from git; it is tied to it again"
+CUT = "the agent cut its folder off from git; it has been reconnected"
 WHO = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a;"
 CUT_OFF = {
     "no link": "rm .git",
@@ -58,7 +58,7 @@ async def test_a_repository_that_an_agent_began_in_its_worktree_is_kept_and_its_
     own = f"refs/fleet/archive/{task.id}-begin-anew-own"
     assert repo.git("log", "--format=%s", own) == "Own"
     [warned] = [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
-    assert "the agent began a repository of its own" in warned
+    assert "the agent created its own repository" in warned
     assert own in warned
 
 
@@ -86,7 +86,7 @@ async def test_an_agent_that_removes_its_folder_is_told_and_keeps_its_commits(
     await crew.work()
     failed = await fleet.get(task.id)
     assert (failed.state, failed.reason) == (State.FAILED, Reason.WORKSPACE)
-    assert "is gone, and with it what was not committed" in failed.note
+    assert "is gone, with everything that was not committed" in failed.note
     assert repo.read(str(failed.branch), "a.txt") == "kept\n"
 
 

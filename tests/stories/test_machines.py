@@ -135,7 +135,7 @@ async def test_another_repository_is_not_taken_for_a_shared_one_that_was_moved(
     await share(desk(pair.ada), "shop")
     pair.clone.path.rename(tmp_path / "ada" / "store")
     stranger = make_repo(tmp_path / "ada" / "stranger")
-    with pytest.raises(Refused, match=r"travels through .*shop.git, and .*stranger has no remote"):
+    with pytest.raises(Refused, match=r"shared through .*shop.git, but .*stranger has no remote"):
         await moved(pair.ada, "shop", stranger.path)
     assert (await moved(pair.ada, "shop", tmp_path / "ada" / "store")).name == "shop"
 
@@ -181,7 +181,7 @@ async def test_work_of_a_machine_that_came_back_too_late_is_archived_at_the_remo
         attempt = loop._attempts.get("agent-1")
         if attempt is None:
             return True
-        attempt.stop(Cause.LOST, "the task went on without it")
+        attempt.stop(Cause.LOST, "the task continued without it")
         return False
 
     async def both() -> bool:

@@ -115,7 +115,7 @@ async def test_a_message_to_an_idle_agent_waits_for_its_next_run(
     await crew.work(agents=1)
     assert repo.read("main", "heard.txt") == "be careful\n"
     prompt = (Places(fleet.home).run((await fleet.runs_of(task.id))[0]) / "prompt.md").read_text()
-    assert "says to you:\n```message\nbe careful\n```" in prompt
+    assert "supervises your work:\n```message\nbe careful\n```" in prompt
     assert (await stored(fleet, sent)).run == f"{task.id}.1"
 
 

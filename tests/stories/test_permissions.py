@@ -146,7 +146,7 @@ async def test_a_run_whose_coder_cannot_be_asked_is_warned_of_rules_that_do_not_
     task = await add("Make it", coder="command")
     await crew.work(policy=rules(f"{then} shell make"))
     warned = await fleet.store.events(task=task.id, kinds=["run.warned"])
-    told = "command cannot be asked for leave: the rules of [[policy]] do not hold for it"
+    told = "command does not ask for permission: the rules of [[policy]] do not apply to it"
     assert [event.text for event in warned] == [told] * count
 
 

@@ -192,5 +192,5 @@ async def test_a_checkout_that_git_does_not_know_the_way_to_is_asked_for(tmp_pat
     repo.git("worktree", "add", "-q", "-b", "mine", str(beside))
     with pytest.raises(Invalid) as refused:
         await find(beside)
-    assert "git does not tell where the checkout of" in refused.value.problem
+    assert "git does not report where the checkout of" in refused.value.problem
     assert refused.value.hint

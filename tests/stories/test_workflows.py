@@ -138,7 +138,7 @@ async def test_a_conflict_between_inherited_branches_is_told_and_no_branch_is_le
     stands = await fleet.workflow(flow)
     join = task(stands, "join")
     assert stands.state is State.COMPLETED
-    assert "collide. The merge is begun here" in prompt(fleet, f"{join.id}.1")
+    assert "conflict with each other. The merge is in progress here" in prompt(fleet, f"{join.id}.1")
     assert repo.read(str(join.branch), "x.txt") == "both\n"
     assert repo.read(str(join.branch), "c.txt") == "c\n"
     assert join.attempts == 0
@@ -226,7 +226,7 @@ async def test_a_gate_that_is_rejected_fails_cancels_the_rest_and_asks_again_whe
     assert states(stands) == [State.FAILED, State.CANCELLED]
     assert (stands.tasks[0].reason, stands.tasks[0].note) == (
         Reason.CANCELLED,
-        "a human said no: not today",
+        "a human declined: not today",
     )
     await fleet.retry_workflow(flow)
     await crew.work()
@@ -341,7 +341,7 @@ async def test_a_judge_with_nobody_to_judge_fails(fleet: Fleet, crew: Crew) -> N
     await crew.work(attempts=1)
     stands = await fleet.workflow(flow)
     assert states(stands) == [State.COMPLETED, State.FAILED]
-    assert "none of a did its work" in stands.tasks[1].note
+    assert "none of a succeeded" in stands.tasks[1].note
 
 
 async def test_a_failure_cancels_what_can_no_longer_succeed_and_leaves_the_rest(

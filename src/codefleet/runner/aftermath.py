@@ -1,4 +1,4 @@
-"""What is done with the work of a run that went wrong: saved, sent, or archived. Never lost."""
+"""What happens to the work of a failed run: it is saved, sent or archived, never lost."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +24,7 @@ class Aftermath:
         return path if path and path.is_dir() else None
 
     async def save(self) -> str:
-        """Commit and send what there is; what cannot be saved is told, and left where it is."""
+        """Commit and send the work; what cannot be saved is reported and left in place."""
         if self.worktree is None or not await self.place.holds(self.run):
             return ""
         try:
@@ -34,14 +34,14 @@ class Aftermath:
             return f"\nits edits are still in {self.worktree}: {trouble.problem}"
         if made := await self.made():
             await track(self.repo, self.run.id, made)
-        with suppress(FleetError):  # what does not go now goes with the next run here
+        with suppress(FleetError):  # what cannot be sent now is sent by the next run here
             await self._send()
         return ""
 
     async def archive(self) -> str | None:
-        """Keep the work beside the task's branch, because the task is somebody else's by now.
+        """Keep the work beside the task's branch, because another run owns the task by now.
 
-        Returns the commit that has it.
+        Returns the commit that holds it.
         """
         if self.worktree is None or not await self.place.holds(self.run):
             return None
@@ -54,11 +54,11 @@ class Aftermath:
         return tip if tip != self.run.base else None
 
     async def made(self) -> str | None:
-        """The commit at which the worktree stands, if there is one."""
+        """The commit checked out in the worktree, if any."""
         return await own_head(Git(self.worktree)) if self.worktree else None
 
     async def _restore(self, worktree: Path) -> None:
-        """A branch that others deleted comes back first, so that the work keeps its history."""
+        """Recreate a branch that someone deleted, so that the work keeps its history."""
         known, name = self.run.tip or self.run.base, f"{self.run.id}-moved"
         await restore_own(worktree, str(self.run.branch), name, known)
 

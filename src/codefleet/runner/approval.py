@@ -1,4 +1,4 @@
-"""A human's approval, bound to the commit that the human has seen."""
+"""A human's approval, bound to the commit that the human saw."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from codefleet.runner.repos.salvage import commit_at, keep
 
 
 async def approve(desk: Desk, ref: str, revision: str | None = None) -> Task:
-    """Let work land as its run delivered it or, with a `revision`, as somebody changed it since.
+    """Approve work as its run delivered it or, with a `revision`, as somebody changed it since.
 
-    Refuses a branch that moved since the run: nobody approves what was never shown.
+    Refuses a branch that moved since the run: nobody can approve what they have not seen.
     """
     fleet = desk.fleet
     await fleet.permit("land")
@@ -43,7 +43,7 @@ async def approve(desk: Desk, ref: str, revision: str | None = None) -> Task:
 
 
 async def _chosen(branches: Branches, branch: str, revision: str) -> str:
-    """The commit that a human names; the branch is put there, and what it had is kept."""
+    """Move the branch to the commit that a human names, and keep what it had."""
     commit = await commit_at(branches.git, revision)
     if commit is None:
         raise Invalid(f"there is no commit {revision}", hint=f"git -C {branches.folder} log --all")

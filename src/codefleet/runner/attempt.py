@@ -1,4 +1,4 @@
-"""One run, from its worktree to its verdict. Every step can be taken again after a crash."""
+"""One run, from its worktree to its verdict. Every step can be repeated after a crash."""
 
 import asyncio
 import time
@@ -73,11 +73,11 @@ class Attempt:
 
     @property
     def is_starting(self) -> bool:
-        """Is it yet to say its first word? One that never says any does not count for ever."""
+        """Has it printed nothing yet? A silent agent does not count as starting forever."""
         return not self.heard.began and time.monotonic() - self._since < LONGEST_START_S
 
     async def drive(self) -> None:
-        """Do the whole run; whatever goes wrong ends in the store, never in silence."""
+        """Do the whole run; every error is recorded in the store."""
         try:
             await self._drive_to_its_end()
         finally:
@@ -90,10 +90,10 @@ class Attempt:
         except Stale:
             await self._wind_down("it no longer holds its task")
         except StoreGone:
-            return  # the runner ends; the agent works on, and its keeper notes how it ended
+            return  # the runner ends; the agent continues, and its keeper records how it ends
         except GivenUp:
             if not self._is_taken_away:
-                return  # the runner goes at once, and the next one goes on with the run
+                return  # the runner exits at once, and the next one continues the run
             await self._wind_down(self.stopping.why if self.stopping else "")
         except Exception as trouble:
             if not isinstance(trouble, FleetError):
@@ -102,7 +102,7 @@ class Attempt:
         await self.place.finish(self.run)
 
     def stop(self, cause: Cause, why: str) -> None:
-        """Ask the agent to stop; what it made is kept."""
+        """Ask the agent to stop; its work is kept."""
         if self.stopping is None or cause in (Cause.CANCELLED, Cause.LOST):
             self.stopping = Stop(cause, why)
         if self._is_taken_away:
@@ -111,27 +111,27 @@ class Attempt:
 
     @property
     def _is_taken_away(self) -> bool:
-        """Does the task wait for nothing of this run any more?"""
+        """Does the task no longer need this run?"""
         return self.stopping is not None and self.stopping.cause in (Cause.CANCELLED, Cause.LOST)
 
     def _ask_to_stop(self) -> None:
-        """Once: a keeper takes a second word for impatience and kills."""
+        """Ask only once: a keeper kills the agent at the second request."""
         if self.kept and not self._asked_to_stop:
             self._asked_to_stop = True
             self.kept.stop()
 
     def bring_mail(self) -> None:
-        """There may be words of a human for this agent."""
+        """There may be a message from a human for this agent."""
         if self.talk:
             self.talk.mail = True
 
     async def look_at_branch(self) -> None:
-        """Keep what the agent has committed so far, and its branch where it left it."""
+        """Keep the agent's commits so far, and restore its branch if somebody else moved it."""
         if self.kept and not self.run.evidence:
             await watch(self.hold)
 
     def kill(self) -> None:
-        """Stop the agent, or what is run for it, at once; what it made is kept all the same."""
+        """Kill the agent, or what is run for it; its work is still kept."""
         self._given_up.set()
         if self.kept:
             self.kept.kill()
@@ -161,7 +161,7 @@ class Attempt:
         await self._conclude(await self._listen(self.kept, coder, earlier), coder)
 
     async def _coder(self) -> Coder:
-        """The coder of this run, with the options that the task has for it."""
+        """The coder of this run, with the task's options applied."""
         if self.kept is None and (await self._goes_back() or self._is_unrouted):
             await self._route()
         coder = coder_named(self.run.coder)
@@ -170,11 +170,11 @@ class Attempt:
 
     @property
     def _is_unrouted(self) -> bool:
-        """A fallback that took over has its coder and model already."""
+        """Are coder and model still to be chosen? A fallback that took over has them already."""
         return self.task.branch is None and self.task.fallback != ""
 
     async def _goes_back(self) -> bool:
-        """Take the task from its fallback if its own coder does not rest any more."""
+        """Take the task back from its fallback if its own coder is no longer resting."""
         own = self.task.rerouted_from
         if own is None or not self._serves(own.coder):
             return False
@@ -185,7 +185,7 @@ class Attempt:
         return True
 
     async def _listen(self, kept: Kept, coder: Coder, earlier: Sequence[Run]) -> Exit:
-        """Follow the agent to its end, and talk with it meanwhile."""
+        """Follow the agent to its end, and answer its requests meanwhile."""
         self.heard.resumed = session = continuing.session(earlier, coder, self.run.host)
         self.heard.before = _sum(run for run in earlier if session and session == run.session)
         self.talk = Conversation(self.hold, coder, kept, self.heard, self.settings_now, self.stop)
@@ -204,7 +204,7 @@ class Attempt:
         return await listener.listen()
 
     async def _without_agent(self, decision: staging.Decision) -> None:
-        """A stage of a workflow that needs none: skipped, asked of a human, or settled."""
+        """End a workflow stage that needs no agent: skipped, asked of a human, or settled."""
         match decision:
             case staging.Skipped(note):
                 await self.hold.end(lambda run: self.fleet.skip(run, note))
@@ -221,7 +221,9 @@ class Attempt:
         await self._prepare()
         if self.conflicts:
             files = ", ".join(self.conflicts[:5])
-            await self._end(Failed(Reason.MERGE_CONFLICT, f"what it builds on collides in {files}"))
+            await self._end(
+                Failed(Reason.MERGE_CONFLICT, f"what it builds on conflicts in {files}")
+            )
             return
         if commit:
             await staging.take_over(Path(str(self.run.worktree)), commit, self.run)
@@ -243,7 +245,7 @@ class Attempt:
         await self.hold.note(coder=coder, model=model)
 
     def _lay_over(self, coder: str) -> None:
-        """A task's own options hold over those that its coder has in the settings."""
+        """Let the task's own options override those of its coder in the settings."""
         usual = self.settings.coders
         own = laid_over(usual.get(coder, {}), self.task.options)
         self.settings = self.settings.evolve(coders={**usual, coder: own})
@@ -255,7 +257,7 @@ class Attempt:
             if rest.account == account:
                 return verdict.Released(sentence(rest, await self.fleet.now()))
         if self.task.attempts >= (self.task.max_attempts or self.settings.attempts):
-            return Failed(Reason.CRASHED, "its runner went away at every attempt")
+            return Failed(Reason.CRASHED, "its runner went away during every attempt")
         over = await self.allowance.look()
         return verdict.of_a_stop(over) if over else None
 
@@ -264,7 +266,7 @@ class Attempt:
         return [run for run in runs if run.number < self.run.number]
 
     async def _prepare(self) -> None:
-        """A worktree on the task's branch, seeded, set up, and with the trunk's news merged in."""
+        """Prepare a worktree on the task's branch: seeded, set up, and with the trunk merged in."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         await silence_earlier(self.hold, self.places, self.notebook)
         await self._warn(await self.place.begin(self.run))
@@ -288,7 +290,7 @@ class Attempt:
         return await launch.agent(coder, self.task, self.repo, self.conflicts)
 
     async def _conclude(self, exit: Exit, coder: Coder) -> None:
-        """The agent is gone: save its work, look at it, and say what the run amounts to."""
+        """The agent has ended: save its work, inspect it, and decide the outcome."""
         await asyncio.to_thread(custody.sweep, self.run.id)
         if self.stopping and self._is_taken_away:
             await self._wind_down(self.stopping.why)
@@ -315,7 +317,7 @@ class Attempt:
         await self._end(verdict.bounded(ended, self.run, await self._earlier(), restarts))
 
     async def _verdict(self, exit: Exit, coder: Coder) -> tuple[verdict.Verdict, Result | None]:
-        """What the run amounts to by its end and its notes; nobody has looked at the work yet."""
+        """The verdict from the agent's end and its notes, before the work is inspected."""
         errors = evidence.tail(self.folder / "stderr.log", STDERR_TAIL)
         if not self.stopping:
             hear_the_end(self.heard, coder, exit.code, errors)
@@ -334,7 +336,7 @@ class Attempt:
         return await judge.verdict(ended, result, self.heard.said)
 
     def _last_heard_at(self) -> datetime:
-        """When the agent last printed something, by the clock that it could see itself."""
+        """When the agent last printed something, by the clock of its own machine."""
         output = self.folder / "stdout.jsonl"
         found = output if output.exists() else self.folder
         return datetime.fromtimestamp(found.stat().st_mtime, UTC)
@@ -345,7 +347,7 @@ class Attempt:
         )
 
     async def _send(self, found: Evidence) -> None:
-        """Let the other machines have the work, before anybody hears that it is done."""
+        """Send the work to the other machines before it is reported as done."""
         if self.place.travel and await self.place.is_ahead(found):
             branch = str(self.run.branch)
             await self.place.travel.depart(
@@ -372,7 +374,7 @@ class Attempt:
             await self.hold.end(lambda run: self.fleet.submit(run, approved=approved, note=keys))
 
     async def _keys_in(self, found: Evidence) -> str:
-        """Which keys the work would bring onto the trunk, in words; a human decides about them."""
+        """A message naming the keys that the work would bring onto the trunk; a human decides."""
         known = custody.secrets(self.settings)
         names = await leaked(Path(self.repo.path), found.tip, self.repo.trunk_ref, known)
         if not names:
@@ -390,12 +392,12 @@ class Attempt:
             await self._leave()
 
     async def _leave(self) -> None:
-        """The worktree goes back to the pool; the branch has everything."""
+        """Return the worktree to the pool; the branch has everything."""
         if self.run.worktree:
             await self.place.leave(Path(self.run.worktree))
 
     async def _give_up(self, surprise: Exception) -> None:
-        """Something of ours went wrong: stop the agent, save what there is, tell the store."""
+        """Handle an error on our side: stop the agent, save its work, and record the failure."""
         await self._silence()
         try:
             await self.notebook.close()
@@ -412,7 +414,7 @@ class Attempt:
             self._record(trouble)
 
     async def _wind_down(self, why: str) -> None:
-        """The task belongs to somebody else now: stop, archive the work, and say no more."""
+        """The task belongs to another run now: stop, archive the work, and report nothing more."""
         await self._silence()
         await self.notebook.close_for(self.run)
         if (tip := await self._aftermath().archive()) and not self.run.evidence:
@@ -422,13 +424,13 @@ class Attempt:
             await self._leave()
 
     async def _silence(self) -> None:
-        """End the agent, and have its folder so that what is in there can be saved."""
+        """End the agent, and repair its folder so that its work can be saved."""
         self.kept = self.kept or await custody.adopt(self.folder)
         if self.kept:
             self._ask_to_stop()
             await self.kept.ended()
         await asyncio.to_thread(custody.sweep, self.run.id)
-        with suppress(FleetError):  # its folder is gone: then there is nothing left to save
+        with suppress(FleetError):  # its folder is gone: nothing left to save
             await self.place.mend(self.run, self.folder)
 
     async def _warn(self, texts: Iterable[str]) -> None:

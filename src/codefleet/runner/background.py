@@ -1,8 +1,8 @@
-"""A runner in the background: one per home, a process of its own that outlives who started it.
+"""A runner in the background: one per home, in its own process that outlives its starter.
 
-It ends by itself when there has been nothing to do for a while. Nothing queued meanwhile is
-overlooked: it leaves the list of runners first and looks at the queue then, and whoever queues
-work looks at that list afterwards.
+It exits when there has been nothing to do for a while. Nothing queued meanwhile is overlooked: it
+first leaves the list of runners and then checks the queue, while whoever queues work checks that
+list afterwards.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ LOOK_AGAIN_S = 0.05
 
 
 async def ensure(fleet: Fleet) -> bool:
-    """Start a runner if there is work and nobody to do it; True when one was started."""
+    """Start a runner if there is work but no runner; True if one was started."""
     if not await _has_work(fleet) or await is_staffed(fleet):
         return False
     start(fleet.home)
@@ -35,12 +35,12 @@ async def ensure(fleet: Fleet) -> bool:
 
 
 async def is_staffed(fleet: Fleet) -> bool:
-    """Does any runner live that works the whole queue?"""
+    """Is any runner alive that serves the whole queue?"""
     return any(runner.workflow is None for runner in await departed.living(fleet))
 
 
 def start(home: Path) -> int:
-    """Start a process that becomes the background runner, or ends when there is one; its pid."""
+    """Start a process that becomes the background runner, or exits if there is one; its pid."""
     log = home / "logs" / "runner.log"
     make_folder(log.parent)
     with open_text(log, os.O_CREAT | os.O_APPEND) as output:
@@ -52,12 +52,12 @@ def start(home: Path) -> int:
             cwd=home,
             start_new_session=True,
         )
-    child.returncode = 0  # nobody waits for it: it shall outlive us
+    child.returncode = 0  # nobody waits for it: it is to outlive us
     return child.pid
 
 
 async def work(home: Path) -> None:
-    """Be the one background runner of this home until there has been nothing to do for long."""
+    """Be the only background runner of this home until it has been idle for long enough."""
     async with open_fleet(home) as fleet:
         with _only_one(home) as lock:
             while not _taken(lock):
@@ -74,7 +74,7 @@ async def _run(fleet: Fleet) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, _stop, loop, stopped)
         await loop.run()
-        if await loop.is_idle():  # asked once more, now that nobody counts on us any longer
+        if await loop.is_idle():  # asked again, now that nobody relies on us any more
             return
 
 
@@ -90,7 +90,7 @@ async def _has_work(fleet: Fleet) -> bool:
 
 @contextmanager
 def _only_one(home: Path) -> Iterator[int]:
-    """The file whose lock the background runner holds for as long as it lives."""
+    """The file that the background runner keeps locked while it runs."""
     file = home / "locks" / "runner.lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

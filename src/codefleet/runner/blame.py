@@ -1,4 +1,4 @@
-"""Something of ours went wrong with a run: does it use up an attempt of the task, or none?"""
+"""Whether an error on our side uses up an attempt of the task."""
 
 import errno
 from datetime import datetime, timedelta
@@ -14,9 +14,9 @@ ROOM_PAUSE = timedelta(seconds=30)
 
 
 def blame(trouble: Exception, repo: Path, host: str, now: datetime) -> Failed | Released:
-    """A repo or a remote that is not there now, or a full disk, is no fault of the task's."""
+    """Fail the run, or release it: a missing repo or remote or a full disk is not its fault."""
     problem = trouble.problem if isinstance(trouble, FleetError) else f"unexpected: {trouble!r}"
-    kept = f"{problem}; what was made is kept on {host}"
+    kept = f"{problem}; its work is kept on {host}"
     if _lacks_room(trouble):
         return Released(kept, now + ROOM_PAUSE)
     if isinstance(trouble, FleetError):
@@ -27,7 +27,7 @@ def blame(trouble: Exception, repo: Path, host: str, now: datetime) -> Failed | 
 
 
 def _lacks_room(trouble: Exception) -> bool:
-    if isinstance(trouble, Workspace):  # of which a git may have told
+    if isinstance(trouble, Workspace):  # it may contain git's own message
         return any(said in trouble.problem for said in NO_ROOM_SAID)
     return isinstance(trouble, OSError) and trouble.errno in NO_ROOM
 

@@ -1,4 +1,4 @@
-"""Looks at branches while their tasks run or wait, so that no agent's git loses another's work."""
+"""Watches branches while their tasks run or wait, so that no agent can lose another's work."""
 
 import asyncio
 from pathlib import Path
@@ -17,11 +17,11 @@ from codefleet.runner.repos.salvage import OURS, commit_at
 
 WAITING = (State.REVIEW, State.ASKING)
 SETTLED_S = 0.1
-"""A git that is at work has moved both the branch and its log after this time."""
+"""Within this time, a running git has moved both the branch and its log."""
 
 
 async def watch(hold: Hold) -> None:
-    """Keep what a run has committed so far, and restore its branch if others took it away."""
+    """Keep what a run has committed so far, and restore its branch if somebody else moved it."""
     run = hold.run
     if not run.worktree or not run.branch or not Path(run.worktree).is_dir():
         return
@@ -38,7 +38,7 @@ async def watch(hold: Hold) -> None:
 
 
 async def _moves(worktree: Path, branch: str) -> bool:
-    """Is a git just moving the branch, so that branch and log may differ for a moment?"""
+    """Is git just moving the branch, so that branch and log differ for a moment?"""
     before = await _state(worktree, branch)
     if before[0] == before[1]:
         return False
@@ -53,7 +53,7 @@ async def _state(worktree: Path, branch: str) -> tuple[str | None, str | None]:
 
 
 async def restore_deleted(desk: Desk) -> None:
-    """Restore the branches of work that waits for a human, here, where somebody deleted them."""
+    """Restore deleted branches of local work that waits for a human."""
     waiting = await desk.fleet.list(TaskQuery(states=WAITING))
     for repo in await desk.repos() if waiting else ():
         tasks = [each for each in waiting if each.repo == repo.name and each.branch]

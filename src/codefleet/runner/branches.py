@@ -1,7 +1,7 @@
-"""The branches of tasks, held against what the store knows that their runs have made.
+"""The branches of tasks, compared with the commits that the store has for their runs.
 
-Any agent can move or delete any branch of its repository. So a branch is looked at, never trusted:
-what lands, and what the next run goes on from, is the commit in the store.
+Any agent can move or delete any branch of its repository, so a branch is never trusted: what
+lands, and what the next run starts from, is the commit in the store.
 """
 
 from pathlib import Path
@@ -26,17 +26,17 @@ SHOWN = 5
 
 
 class Moved(NamedTuple):
-    """A branch that is not at the commit it should be at; None when it is gone."""
+    """A branch that is not at the expected commit; `found` is None if it is gone."""
 
     branch: str
     expected: str
     found: str | None
     is_ahead: bool
-    """Has it everything that is expected, and more?"""
+    """Does it contain the expected commit, and more?"""
 
 
 class Branches:
-    """The task branches of one repo: those here or, of a shared one, those at its remote."""
+    """The task branches of one repo: the local ones or, for a shared repo, those at its remote."""
 
     def __init__(self, repo: Repo, remote: Remote | None) -> None:
         self.repo, self.remote = repo, remote
@@ -65,11 +65,11 @@ class Branches:
         return await is_ancestor(self.git, commit, self.repo.trunk_ref)
 
     async def is_checked_out(self, branch: str) -> bool:
-        """Does somebody have it in a checkout? Then it may not move under their files."""
+        """Is it checked out anywhere? Then it must not move."""
         return any(each.branch == branch for each in await worktrees(self.git))
 
     async def put(self, branch: str, commit: str) -> str | None:
-        """Let a branch be at this commit; returns the ref that keeps what it had instead, if any.
+        """Move a branch to this commit; returns the ref that keeps what it had, if any.
 
         At a remote, what it had is archived there as well.
         """
@@ -85,13 +85,13 @@ class Branches:
         return kept
 
     async def difference(self, moved: Moved) -> str:
-        """What came onto a branch or went from it, in a line for people."""
+        """What was added to or removed from a branch, in one line."""
         if moved.found is None:
             return f"{moved.branch} is gone"
         was, now = moved.expected[:10], moved.found[:10]
         more = await self.git("log", f"--max-count={SHOWN}", "--format=%s", f"{was}..{now}")
         files = await self.git("diff", "--name-only", "--no-renames", was, now)
-        what = f"commits: {'; '.join(more.splitlines())}" if more else "commits were taken off"
+        what = f"commits: {'; '.join(more.splitlines())}" if more else "commits were removed"
         return (
             f"{moved.branch} moved from {was} to {now} ({what}; "
             f"files: {', '.join(files.splitlines()[:SHOWN]) or 'none'}); "
@@ -106,11 +106,11 @@ class Branches:
 
 
 async def restored(branches: Branches, moved: Moved) -> str:
-    """Put a branch back to where it should be; the sentence that tells people so."""
+    """Move a branch back to where it should be; returns a message about it."""
     what = "was deleted" if moved.found is None else f"was moved to {moved.found[:10]}"
-    text = f"{moved.branch} {what} by somebody else, and is restored at {moved.expected[:10]}"
+    text = f"{moved.branch} {what} by somebody else and restored at {moved.expected[:10]}"
     try:
         kept = await branches.put(moved.branch, moved.expected)
-    except Workspace as trouble:  # its work is known by its commit, with or without the branch
+    except Workspace as trouble:  # the store has the commit, with or without the branch
         return f"{moved.branch} {what} by somebody else and cannot be restored: {trouble.problem}"
     return f"{text}; what it was moved to is kept as {kept}" if kept else text

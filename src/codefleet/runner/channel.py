@@ -1,7 +1,7 @@
-"""The way to a running agent: lines in a file, which its keeper passes on when the bell rings.
+"""The input of a running agent: lines in a file, which its keeper passes on when woken.
 
-The file remembers what was said, so a runner that was killed in the middle, and the one that comes
-after it, may simply say everything again. It is for the runner's eyes and the keeper's alone.
+The file keeps what was sent, so a runner that was killed halfway, or its successor, can simply send
+everything again: duplicates are ignored. Only the runner and the keeper read it.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ BELL = "bell"
 
 
 def say(folder: Path, line: str, *, is_open: bool) -> bool:
-    """Append a line that does not stand there yet; False when it cannot reach an agent."""
+    """Append a line that is not there yet; False if it cannot reach an agent."""
     text = whole(line).encode(errors="replace")
     try:
         lines = os.open(folder / LINES, os.O_RDWR | os.O_APPEND)
@@ -28,26 +28,26 @@ def say(folder: Path, line: str, *, is_open: bool) -> bool:
             return True
         if not is_open or (folder / CLOSED).exists():
             return False
-        file.truncate(said.rfind(b"\n") + 1)  # a line cut short was said by a runner that died
+        file.truncate(said.rfind(b"\n") + 1)  # a partial line is from a runner that died
         file.write(text)
     _ring(folder)
     return True
 
 
 def hush(folder: Path) -> None:
-    """Let the agent's input end after what was said."""
+    """Close the agent's input after what was sent."""
     if (folder / LINES).exists():
         (folder / CLOSED).touch()
         _ring(folder)
 
 
 def whole(text: str) -> str:
-    """The text with a line end, without which it would wait for the rest of its last line."""
+    """The text with a line end, without which the last line would not be complete."""
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _ring(folder: Path) -> None:
-    """Wake the keeper; one that is gone, not there yet, or rung very often needs no bell."""
+    """Wake the keeper; one that is gone, not there yet, or already woken needs no signal."""
     with suppress(OSError):
         bell = os.open(folder / BELL, os.O_WRONLY | os.O_NONBLOCK)
         with os.fdopen(bell, "wb", buffering=0) as pipe:

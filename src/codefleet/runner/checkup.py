@@ -1,4 +1,4 @@
-"""Is everything there that a fleet needs? Each finding says what to do."""
+"""Does the fleet have everything it needs? Each problem comes with a fix."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ OLDEST_SQLITE = (3, 35)
 LEAST_FREE = 1 << 30
 AGENT_MEMORY = 300 << 20
 AGENT_PROCESSES = 50
-"""What an agent program takes: 180 to 600 MB, and threads and tools that count as processes."""
+"""An agent program needs 180 to 600 MB, and its threads and tools count as processes."""
 OTHER_VARIABLES = frozenset(
     {
         *("FLEET_HOME", "FLEET_DEBUG", "FLEET_RUN", "FLEET_TASK", "FLEET_TOKEN_FILE"),
@@ -44,7 +44,7 @@ OTHER_VARIABLES = frozenset(
 
 
 class Stored(NamedTuple):
-    """What the store knows that is worth a look, or why it does not open."""
+    """What the store has that is worth checking, or why it cannot be opened."""
 
     repos: Sequence[Repo] = ()
     elsewhere: Collection[str] = ()
@@ -54,7 +54,7 @@ class Stored(NamedTuple):
 
 
 async def checkup(home: Path) -> list[Finding]:
-    """Look at the machine, the home, the settings, the programs and the repositories."""
+    """Check the machine, the home, the settings, the programs and the repositories."""
     found = [*await _tools(home), *_home(home)]
     try:
         config = load(home, env=os.environ)
@@ -99,7 +99,7 @@ async def _git(home: Path) -> Finding:
         return Finding(str(silent), mend)
     found = VERSION.search(said)
     version = tuple(int(part) for part in found[0].split(".")[:2]) if found else ()
-    return Finding(said or "git does not tell its version", mend * (version < OLDEST_GIT))
+    return Finding(said or "git does not report its version", mend * (version < OLDEST_GIT))
 
 
 def _home(folder: Path) -> Iterator[Finding]:
@@ -107,10 +107,10 @@ def _home(folder: Path) -> Iterator[Finding]:
         yield Finding(f"there is no home {folder}", "make it: fleet init")
         return
     writable = os.access(folder, os.W_OK)
-    yield Finding(f"home {folder}", "" if writable else "let yourself write there")
+    yield Finding(f"home {folder}", "" if writable else "give yourself write permission")
     if folder.stat().st_mode & 0o077:
         mend = f"keys and logs are in there: chmod go= {folder}"
-        yield Finding(f"others can look into the home {folder}", mend, must=False)
+        yield Finding(f"other users can read the home {folder}", mend, must=False)
     free = shutil.disk_usage(folder).free
     yield Finding(
         f"{free / (1 << 30):.1f} GB free for the home",
@@ -120,9 +120,9 @@ def _home(folder: Path) -> Iterator[Finding]:
 
 
 def _room(config: Config) -> Iterator[Finding]:
-    """Is there memory, and are there processes, for as many agents as the settings want?"""
+    """Are there enough memory and processes for the number of agents in the settings?"""
     memory = limits.memory_left()
-    fewer = "seat fewer agents: `fleet config set agents NUMBER`"
+    fewer = "run fewer agents: `fleet config set agents NUMBER`"
     yield Finding(
         f"{memory / (1 << 30):.1f} GB of memory free for {config.agents} agents",
         fewer if memory < config.agents * AGENT_MEMORY else "",
@@ -141,12 +141,12 @@ def _variables() -> Iterator[Finding]:
 
 
 def _unheeded(settings: Mapping[str, Config], tasks: Sequence[Task]) -> Iterator[Finding]:
-    """Rules that some coder in use never asks about."""
+    """Rules that do not apply to a coder in use, because it never asks."""
     found: dict[str, str] = {}
     for place, config in settings.items():
         its = [task for task in tasks if place == _place(task.repo)]
         for name in sorted({*wanted({place: config}, its), *config.coders}):
-            with suppress(Exception):  # one that cannot be used is told by the roll call
+            with suppress(Exception):  # the roll call reports one that cannot be used
                 found[name] = unheeded(config.policy, coder(name)) or found.get(name, "")
     mend = "use a coder that asks, or forbid it in the program's own settings"
     yield from (Finding(told, mend, must=False) for told in found.values() if told)
@@ -173,14 +173,14 @@ def _settings_of(repos: Sequence[Repo], home: Path) -> Mapping[str, Config]:
         try:
             found[_place(repo.name)] = _settings(repo, home)
         except FleetError:
-            continue  # told where the repo itself is looked at
+            continue  # reported with the repo itself
     return found
 
 
 async def _look_at_trunk(repo: Repo, config: Config, home: Path) -> None:
-    """Settings of a repo count as its trunk has them now."""
+    """Read the repo's settings from its trunk, as they are now."""
     if Path(repo.path).is_dir():
-        with suppress(FleetError):  # without git nobody knows, and that is told already
+        with suppress(FleetError):  # a missing git is already reported
             trunk = config.for_repo(repo.name).trunk or repo.trunk
             await trunk_file.take_over(home, repo.evolve(trunk=trunk))
 
@@ -204,7 +204,7 @@ async def _repos(stored: Stored, home: Path) -> AsyncIterator[Finding]:
             yield Finding(f"repo {repo.name}: worked on by {', '.join(sorted(repo.paths))} alone")
         elif repo.shared and (why := await _remote_trouble(repo)):
             what = f"repo {repo.name}: its remote {repo.remote} cannot be used: {why}"
-            yield Finding(what, "let git fetch and push there without asking")
+            yield Finding(what, "set up git to fetch and push there without a prompt")
         else:
             yield await _repo(repo, home)
             for found in await _not_counting(repo, home):
@@ -214,13 +214,13 @@ async def _repos(stored: Stored, home: Path) -> AsyncIterator[Finding]:
 
 
 def _occupied(repo: Repo, home: Path) -> Iterator[Finding]:
-    """Worktrees that no agent gets while somebody's own processes work in them."""
+    """Worktrees that agents cannot use because other processes work in them."""
     places = Places(home)
     pool = Pool(Path(repo.path), places.worktrees(repo.name), places.lock(repo.name))
     for path in sorted(places.worktrees(repo.name).glob("[0-9]*")):
         if not pool.locks.is_held(path) and (found := living_in(path)):
             names = ", ".join(f"{it.name} (process {it.pid})" for it in found)
-            what = f"worktree {path} is not used: {names} works in it"
+            what = f"worktree {path} is not used: {names} is working in it"
             yield Finding(what, "leave that folder, or end that process", must=False)
 
 
@@ -229,28 +229,28 @@ async def _repo(repo: Repo, home: Path) -> Finding:
     if repo.shared and not is_there and repo.path not in repo.paths.values():
         return Finding(f"repo {repo.name}: the next runner here copies it from {repo.remote}")
     if not is_there:
-        mend = f"was it moved? go there and say `fleet init --moved {repo.name}`"
+        mend = f"was it moved? go there and run `fleet init --moved {repo.name}`"
         return Finding(f"repo {repo.name}: there is no {repo.path}", mend)
     try:
         repo = _with_trunk(repo, home)
     except FleetError as wrong:
         return Finding(wrong.problem, wrong.hint)
     what = f"repo {repo.name}: {repo.path}, trunk {repo.trunk}"
-    mend = f"there is no branch {repo.trunk}; make it, or name another: "
+    mend = f"there is no branch {repo.trunk}; create it, or name another: "
     mend += f"`fleet config set repos.{repo.name}.trunk BRANCH`"
     return Finding(what, "" if await _has_trunk(repo) else mend)
 
 
 def _with_trunk(repo: Repo, home: Path) -> Repo:
-    """With the trunk that the owner's settings name; a repo's own file cannot move it."""
+    """The repo with the trunk from the owner's settings; a repo's own file cannot change it."""
     _settings(repo, home)
     return repo.evolve(trunk=load(home, env=os.environ).for_repo(repo.name).trunk or repo.trunk)
 
 
 async def _not_counting(repo: Repo, home: Path) -> list[Finding]:
-    """What a repo's own file says and does not hold: not on the trunk yet, or looser than yours."""
+    """What a repo's own file sets in vain: not on the trunk yet, or looser than your settings."""
     found = []
-    with suppress(FleetError):  # told already
+    with suppress(FleetError):  # already reported
         there = _with_trunk(repo, home)
         if Path(repo.path).is_dir() and await trunk_file.differs(there):
             what = f"repo {repo.name}: its {FILE} differs from the one on {there.trunk}"
@@ -265,7 +265,7 @@ async def _not_counting(repo: Repo, home: Path) -> list[Finding]:
 
 
 async def _remote_trouble(repo: Repo) -> str:
-    with suppress(Workspace):  # without git nobody knows, and that git is missing is told already
+    with suppress(Workspace):  # a missing git is already reported
         return await remote.trouble(repo)
     return ""
 
@@ -274,4 +274,4 @@ async def _has_trunk(repo: Repo) -> bool:
     try:
         return await footing.has_trunk(repo)
     except Workspace:
-        return True  # without git nobody knows, and that git is missing is told already
+        return True  # a missing git is already reported

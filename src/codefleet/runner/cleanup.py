@@ -1,4 +1,4 @@
-"""Putting away what ended work leaves: worktrees and branches go, the work stays archived."""
+"""Removing the worktrees and branches of finished work; the work stays archived."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from codefleet.runner.worktree import Occupied
 
 
 async def clean_up(desk: Desk, ref: str) -> AsyncIterator[Told]:
-    """Put away the branches of a workflow that has ended, and the worktrees that are on them."""
+    """Remove the branches of a workflow that has ended, and the worktrees that are on them."""
     stands = await desk.fleet.cleanup_workflow(ref)
     repo = await desk.repo(stands.workflow.repo)
     place = Workplace(desk, repo)
@@ -30,10 +30,10 @@ async def clean_up(desk: Desk, ref: str) -> AsyncIterator[Told]:
 async def put_away(
     desk: Desk, task: Task, *, branch: bool = True, worktree: bool = True
 ) -> AsyncIterator[Told]:
-    """The same for one task that is no stage of a workflow."""
+    """The same for one task that is not a stage of a workflow."""
     await desk.fleet.permit("clean up", task)
     if not task.state.is_final:
-        raise Refused(f"{task.id} is {task.state}", hint="wait for its end, or cancel it first")
+        raise Refused(f"{task.id} is {task.state}", hint="wait until it ends, or cancel it first")
     repo = await desk.repo(task.repo)
     place = Workplace(desk, repo)
     busy = await place.in_use()

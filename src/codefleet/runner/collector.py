@@ -1,4 +1,4 @@
-"""Taking away what is no longer needed, and never anything that exists only once."""
+"""Removing what is no longer needed, and never anything that exists only once."""
 
 import asyncio
 import shutil
@@ -24,14 +24,14 @@ from codefleet.runner.worktree import Occupied, Slot
 
 
 class Told(NamedTuple):
-    """What became of one thing; not `gone` means that it had to stay, and why."""
+    """What happened to one thing; if not `gone`, the text states why it stays."""
 
     text: str
     gone: bool = True
 
 
 async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
-    """Remove idle worktrees, branches of finished tasks and files of old runs; tell each."""
+    """Remove idle worktrees, branches of finished tasks and files of old runs; report each."""
     await desk.fleet.permit("remove what is old")
     for repo in await desk.repos():
         place = Workplace(desk, repo)
@@ -48,7 +48,7 @@ async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
 
 
 async def trim(desk: Desk) -> None:
-    """Keep no more worktrees per repo than the fleet has seats: more came only by mishaps."""
+    """Keep no more worktrees per repo than the fleet has seats: any more are left from mishaps."""
     seats = sum(len(runner.seats) for runner in await desk.fleet.known_runners())
     for repo in await desk.repos():
         place = Workplace(desk, repo)
@@ -64,7 +64,7 @@ async def trim(desk: Desk) -> None:
 async def reset(desk: Desk) -> AsyncIterator[Told]:
     """Save and archive all work of the fleet, then forget every task.
 
-    The forgetting comes last: whatever goes wrong before it, the tasks are still there.
+    Forgetting comes last, so that after any earlier failure the tasks are still there.
     """
     dead = await departed.everywhere(desk.fleet)
     await desk.fleet.refuse_while_alive(dead)
@@ -85,7 +85,7 @@ async def reset(desk: Desk) -> AsyncIterator[Told]:
 
 
 async def _end_agents(desk: Desk) -> AsyncIterator[Told]:
-    """End what a killed runner left at work here; each agent has its time to end by itself."""
+    """End the agents that a killed runner left running here, each with its grace period."""
     here = desk.fleet.host
     live = [run for run in await desk.fleet.live_runs() if run.host == here]
     working: dict[RunId, Kept] = {}
@@ -97,12 +97,12 @@ async def _end_agents(desk: Desk) -> AsyncIterator[Told]:
     for run in live:
         if run.id in working:
             await working[run.id].ended()
-            yield Told(f"ended {run.agent}, which worked on {run.task}")
+            yield Told(f"ended {run.agent}, which was working on {run.task}")
         await asyncio.to_thread(custody.sweep, run.id)  # also checks that outlived their runner
 
 
 async def _put_away(repo: Repo, branch: str) -> Told:
-    """Archive a branch and delete it; one that git will not delete is archived and stays."""
+    """Archive a branch and delete it; one that git cannot delete is archived and stays."""
     folder = Path(repo.path)
     try:
         kept = await drop_branch(folder, branch, repo.trunk_ref, branch)
@@ -147,7 +147,7 @@ async def _branches(
 
 
 async def _drop_run_refs(desk: Desk, repo: Repo, *, every: bool = False) -> None:
-    """The fleet's own refs go once their task's branch may; other fleets' refs stay."""
+    """Drop this fleet's refs of tasks whose branch may go; other fleets' refs stay."""
     folder = Path(repo.path)
     ids = sorted(TaskId(task) for task in await tracked_tasks(folder))
     tasks = await desk.fleet.list(TaskQuery(ids=ids)) if ids else ()

@@ -1,4 +1,4 @@
-"""What nobody expected, written down for whoever mends it."""
+"""A log of unexpected errors, for whoever fixes them."""
 
 import os
 import traceback
@@ -9,7 +9,7 @@ from codefleet.domain.secrets import redact
 
 
 def record(log: Path, where: str, surprise: BaseException) -> bool:
-    """Append the whole story to the log; one that cannot be written is no further trouble."""
+    """Append the traceback to the log; False if it cannot be written."""
     story = "".join(traceback.format_exception(surprise))
     try:
         make_folder(log.parent)

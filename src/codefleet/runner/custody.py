@@ -1,7 +1,7 @@
-"""Agents under keepers: start one, find it again, read it, stop it, lose nothing.
+"""Agents under keepers: start them, find them again, read them, stop them, lose nothing.
 
-The runner holds no pipe of an agent. All it needs is in the run's folder, so it can be killed at
-any moment and the next runner adopts what still works.
+The runner holds no pipe to an agent. All it needs is in the run's folder, so it can be killed at
+any moment, and the next runner adopts the agents that still run.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ INHERITED = (
 
 
 class Exit(NamedTuple):
-    """How an agent ended. `lost` means that its keeper went away without a record."""
+    """How an agent ended. `lost` means that its keeper disappeared without a record."""
 
     code: int | None = None
     signal: int | None = None
@@ -68,7 +68,7 @@ class Kept(NamedTuple):
         return Exit(**{name: record[name] for name in Exit._fields if name in record})
 
     def stop(self) -> None:
-        """Ask the agent to end; it is killed when its grace has passed."""
+        """Ask the agent to end; it is killed after its grace period."""
         self.keeper.send(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -76,19 +76,19 @@ class Kept(NamedTuple):
         self.keeper.send(signal.SIGQUIT)
 
     def say(self, line: str) -> bool:
-        """Bring a line to an agent that listens, once; False when nobody will read it any more."""
+        """Send a line to an agent that listens, once; False if it will not be read any more."""
         return channel.say(self.folder, line, is_open=self.keeper.is_alive)
 
     def hush(self) -> None:
-        """No more is coming: the agent's input ends after what was said."""
+        """Close the agent's input after what was sent."""
         channel.hush(self.folder)
 
     def cpu_seconds(self) -> float:
-        """Processor time of the agent and all it started, so far; 0 when the keeper is gone."""
+        """Processor time of the agent and all it started, so far; 0 if the keeper is gone."""
         return self.keeper.cpu_seconds()
 
     def memory_mb(self) -> int:
-        """Memory of the agent and all it started, now; 0 when the keeper is gone."""
+        """Memory of the agent and all it started, now; 0 if the keeper is gone."""
         return self.keeper.memory_mb()
 
     def size(self) -> int:
@@ -101,10 +101,10 @@ class Kept(NamedTuple):
     def lines(
         self, offset: int, limit_bytes: int = 1 << 20, *, final: bool = False
     ) -> tuple[list[str], int]:
-        """The whole lines of output after `offset`, and the offset to go on from.
+        """The complete lines of output after `offset`, and the offset to continue from.
 
-        With `final`, what stands after the last line end is a line too. A line of more than
-        LONGEST_LINE bytes comes in pieces. All is read when the offset stays as it was.
+        With `final`, what follows the last line end is a line too. A line of more than
+        LONGEST_LINE bytes comes in pieces. Everything is read once the offset stays the same.
         """
         asked = limit_bytes
         chunk = self._output(offset, asked)
@@ -135,9 +135,9 @@ async def start(
     grace_s: float,
     lock: int | None = None,
 ) -> Kept:
-    """Start an agent under a keeper; where the folder has one already, adopt that.
+    """Start an agent under a keeper; if the folder already has one, adopt it.
 
-    The keeper holds the `lock`, an open file, for as long as it lives.
+    The keeper holds the `lock`, an open file, for as long as it runs.
     """
     tagged = {**env, **start.env, TAG: run_id}
     try:
@@ -162,16 +162,16 @@ async def start(
 
 
 async def adopt(folder: Path) -> Kept | None:
-    """The agent of this folder, working or ended; None when none was and none will be started."""
+    """The agent of this folder, running or ended; None if no agent was, or can be, started."""
     while (kept := _recorded(folder)) is None:
         if _closed(folder):
-            return _recorded(folder)  # a keeper may have come and gone between the two looks
+            return _recorded(folder)  # a keeper may have come and gone in between
         await asyncio.sleep(KEEPER_STARTS_POLL_S)
     return kept
 
 
 def environment(allow: Iterable[str], extra: Mapping[str, str]) -> dict[str, str]:
-    """The least environment for an agent: the usual, what is allowed (`NAME`, `AWS_*`), `extra`."""
+    """A minimal environment for an agent: basics, what is allowed (`NAME`, `AWS_*`), `extra`."""
     patterns = (*INHERITED, *allow)
     kept = {
         name: value
@@ -182,8 +182,7 @@ def environment(allow: Iterable[str], extra: Mapping[str, str]) -> dict[str, str
 
 
 def secrets(settings: Config) -> Mapping[str, str]:
-    """The keys that an agent under these settings is given, or finds in its environment; each with
-    the name of its variable."""
+    """The keys that an agent gets with these settings, each with the name of its variable."""
     given = environment(settings.environment, {})
     configured: dict[str, str] = {}
     for options in settings.coders.values():
@@ -193,7 +192,7 @@ def secrets(settings: Config) -> Mapping[str, str]:
 
 
 def secrets_in(env: Mapping[str, str]) -> Mapping[str, str]:
-    """The keys in such an environment: what its owner lists is secret, whatever its name."""
+    """The keys in an environment: variables that its owner lists are secret, whatever the name."""
     basic = {value for name, value in env.items() if _is_basic(name)}
     listed = [n for n, value in env.items() if not _is_basic(n) and value not in basic]
     return secret_values(env, (name for name in listed if not name.startswith("FLEET_")))
@@ -212,7 +211,7 @@ def _write_orders(
     run_id: str,
     grace_s: float,
 ) -> None:
-    """Put down for the keeper what to start and how."""
+    """Write down for the keeper what to start and how."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if start.listens:
         _write_private(folder / channel.LINES, channel.whole(start.stdin or ""))
@@ -232,7 +231,7 @@ def _write_orders(
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Prompts and environments are for the user's eyes only, and are never seen half written."""
+    """Write a file atomically that only its owner can read: it may contain keys."""
     draft = path.with_name(f"{path.name}.draft")
     draft.touch(mode=0o600)
     draft.write_text(text, encoding="utf-8", errors="replace", newline="")
@@ -240,7 +239,7 @@ def _write_private(path: Path, text: str) -> None:
 
 
 async def _launch(folder: Path, lock: int | None) -> tuple[int, str]:
-    """Start a keeper; its pid and, once it keeps or has given up, what it complained of."""
+    """Start a keeper, and wait until it is ready or has failed; its pid and its error, if any."""
     out, into = os.pipe()
     try:
         try:
@@ -269,7 +268,7 @@ def _spawn(folder: Path, tell: int, lock: int | None) -> int:
 
 
 async def _last_line(pipe: int) -> str:
-    """The last line that comes before the pipe is closed at its other end."""
+    """The last line before the pipe is closed at its other end."""
     text = b""
     await readable(pipe)
     while piece := os.read(pipe, 1 << 16):
@@ -279,7 +278,7 @@ async def _last_line(pipe: int) -> str:
 
 
 async def _left(pid: int) -> None:
-    """A keeper of ours that was not needed is on its way out; see it off."""
+    """Wait for a keeper of ours that was not needed and is exiting."""
     if process := Process.find(pid):
         await process.ended()
     reap(pid)
@@ -293,7 +292,7 @@ def _recorded(folder: Path) -> Kept | None:
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
-    """A JSON object that a keeper wrote; None when there is none."""
+    """A JSON object that a keeper wrote; None if there is none."""
     try:
         record = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -304,8 +303,8 @@ def read_record(path: Path) -> dict[str, Any] | None:
 def _closed(folder: Path) -> bool:
     """Make sure that no keeper can start here any more; False while one holds the folder.
 
-    A runner may have been killed just after it launched a keeper. A keeper that comes late finds
-    no orders and leaves, so a worktree never gets a second agent.
+    A runner may have been killed just after it launched a keeper. A keeper that starts late finds
+    no orders and exits, so a worktree never gets a second agent.
     """
     try:
         lock = os.open(folder / "keeper.lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -322,7 +321,7 @@ def _closed(folder: Path) -> bool:
 
 
 def split_lines(chunk: bytes) -> list[str]:
-    """Split at line feeds only: JSON may hold other characters that some take for line ends."""
+    """Split at line feeds only: JSON may contain other characters that count as line ends."""
     if not chunk:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Who is no more: runners whose process ended, and what they left in the fleet."""
+"""Dead runners: those whose process has ended, and what they left in the fleet."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from codefleet.runner.process import Process, machine
 
 LOOK_S = 0.5
 LONG = timedelta(days=1)
-"""How long a machine that vanished is shown as offline, for people to see that it is missing."""
+"""How long a machine that disappeared is shown as offline, so that people notice."""
 
 
 async def here(fleet: Fleet) -> Sequence[Runner]:
-    """The runners of this machine that are no more.
+    """The dead runners of this machine.
 
     One from another boot or container, whose pid means nothing here, is judged by its heartbeat:
-    it may be of another machine of the same name.
+    it may be on another machine with the same name.
     """
     oldest = await fleet.steady() - fleet.lease
     known = [runner for runner in await fleet.known_runners() if runner.host == fleet.host]
@@ -35,31 +35,31 @@ def _is_alive(runner: Runner) -> bool:
 
 
 async def long_gone(fleet: Fleet) -> Sequence[Runner]:
-    """The runners of other machines that have been silent for so long that nobody expects them."""
+    """The runners of other machines that have been silent for too long to be expected back."""
     return await _silent_elsewhere(fleet, LONG)
 
 
 async def everywhere(fleet: Fleet) -> set[str]:
-    """The runners that have ended as far as one can tell from here: others' by their heartbeat."""
+    """All runners known to have ended; those on other machines are judged by their heartbeat."""
     silent = await _silent_elsewhere(fleet, fleet.lease)
     return {runner.id for runner in (*await here(fleet), *silent)}
 
 
 async def living(fleet: Fleet) -> Sequence[Runner]:
-    """The runners that are at work, as far as one can tell from here."""
+    """The runners that are alive, as far as this machine can tell."""
     gone = await everywhere(fleet)
     return [runner for runner in await fleet.known_runners() if runner.id not in gone]
 
 
 async def _silent_elsewhere(fleet: Fleet, span: timedelta) -> Sequence[Runner]:
-    """The runners of other machines that showed no life for so long."""
+    """The runners of other machines without a heartbeat for this long."""
     oldest = await fleet.steady() - span
     known = [runner for runner in await fleet.known_runners() if runner.host != fleet.host]
     return [runner for runner in known if runner.seen_at < oldest]
 
 
 async def orphans(fleet: Fleet) -> Sequence[Run]:
-    """Live runs of this machine whose runner is gone."""
+    """Live runs of this machine whose runner is dead."""
     mine = [run for run in await fleet.live_runs() if run.host == fleet.host]
     if not mine:
         return ()
@@ -76,9 +76,9 @@ async def orphans(fleet: Fleet) -> Sequence[Run]:
 
 
 async def refuse_namesake(fleet: Fleet) -> None:
-    """Refuse to run under the name of another machine: caps and paths go by names.
+    """Refuse to run under the name of another machine: caps and paths depend on names.
 
-    One that was seen of late may be this machine before it was started anew: then it is silent.
+    A runner seen recently may be this machine's before a reboot: then it stays silent.
     """
     seen = await _namesakes(fleet)
     until = asyncio.get_running_loop().time() + fleet.lease.total_seconds() / 2
@@ -87,14 +87,14 @@ async def refuse_namesake(fleet: Fleet) -> None:
         still = await _namesakes(fleet)
         if any(still.get(name, moment) != moment for name, moment in seen.items()):
             raise Refused(
-                f"another machine of this fleet is called {fleet.host} too",
+                f"another machine of this fleet is also called {fleet.host}",
                 hint="give this one a name of its own: FLEET_HOST=NAME, or `host` in fleet.toml",
             )
         seen = {name: moment for name, moment in seen.items() if name in still}
 
 
 async def _namesakes(fleet: Fleet) -> Mapping[str, datetime]:
-    """The runners of this name that are not of this boot or container, and when they were seen."""
+    """The runners with this name from another boot or container, and when they were seen."""
     alive = [runner for runner in await fleet.runners() if runner.host == fleet.host]
     return {runner.id: runner.seen_at for runner in alive if not _is_ours(runner)}
 

@@ -40,7 +40,7 @@ class Desk:
         return self._flags.get("coder") in (None, coder)
 
     async def repo(self, name: str) -> Repo:
-        """A repo with the trunk that its owner's settings name, else the one it was known with."""
+        """A repo with the trunk from its owner's settings, or else the one it was added with."""
         known = await self.fleet.repo(name)
         await self._look_at_trunk(known)
         return self._with_trunk(known)
@@ -52,13 +52,13 @@ class Desk:
         return [await self.repo(it.name) for it in here if it.name not in self.unusable(here)]
 
     async def out_of_reach(self) -> set[str]:
-        """The repos that this machine cannot work on now, though another may."""
+        """The repos that this machine cannot work on now, although another may."""
         return {repo.name for repo in await self.fleet.repos() if not self._reaches(repo)}
 
     def open_roads(self, repos: Sequence[Repo], when_done: Callable[[], None]) -> None:
-        """Begin to copy the shared repos that this machine has no clone of.
+        """Start to copy the shared repos that this machine has no clone of.
 
-        A clone that is gone is not replaced: its user may bring it back, with work that is in it.
+        A clone that is gone is not replaced: its user may bring it back, with work in it.
         """
         for repo in (each for each in repos if each.shared):
             if Path(repo.path).is_dir():
@@ -69,7 +69,7 @@ class Desk:
                 self.roads.note(repo.name, f"{repo.name} is no longer at {repo.path}")
 
     async def lost_ground(self, repos: Sequence[Repo]) -> set[str]:
-        """Those here that have no folder or no trunk now; what each lacks is noted as news."""
+        """The local repos that now lack their folder or trunk; what is missing is noted as news."""
         lacks = dict(self.fleet.gone(repos))
         for name in self.footing.doubted - lacks.keys():
             if why := await self.footing.lacks(await self.repo(name)):
@@ -85,12 +85,12 @@ class Desk:
         for repo in repos:
             try:
                 self.settings(repo)
-            except FleetError as bad:  # one that is at work keeps the last good ones
+            except FleetError as bad:  # a repo in use keeps its last good settings
                 found.setdefault(repo.name, bad.problem)
         return found
 
     async def tell_unusable(self, repos: Sequence[Repo]) -> set[str]:
-        """The same; a reason that is new is told to all."""
+        """The same; a new reason is published."""
         found = self.unusable(repos)
         for name, why in found.items():
             if self._refused.get(name) != why and name not in self._live:
@@ -99,13 +99,13 @@ class Desk:
         return {*found}
 
     async def look_at_trunks(self, repos: Sequence[Repo]) -> None:
-        """Take over the settings that the trunks of these repos have now."""
+        """Load the settings that the trunks of these repos have now."""
         for repo in repos:
             if Path(repo.path).is_dir():
                 await self._look_at_trunk(repo)
 
     async def _look_at_trunk(self, repo: Repo) -> None:
-        """A repo's own settings count as its trunk has them; git is asked when that moved."""
+        """Load the repo's own settings from its trunk, if that has moved."""
         at = self._with_trunk(repo)
         seen = trunk_file.stamp(at)
         if self._trunks.get(repo.name) != seen or not seen:
@@ -118,7 +118,7 @@ class Desk:
         return repo.evolve(trunk=settings.trunk or repo.trunk)
 
     def remote(self, repo: Repo) -> Remote | None:
-        """The remote through which work on this repo travels, if it is shared."""
+        """The remote through which work on this repo is exchanged, if it is shared."""
         return Remote(repo, self.places.remote_lock(repo.name)) if repo.shared else None
 
     def _reaches(self, repo: Repo) -> bool:
@@ -133,7 +133,7 @@ class Desk:
         return self._live[repo.name].config
 
     async def refresh(self) -> None:
-        """Take over changed settings; a bad change is told and the last good settings stay."""
+        """Load changed settings; a bad change is reported, and the last good settings stay."""
         for live in (self._house, *self._live.values()):
             found = live.refresh()
             if found is None:

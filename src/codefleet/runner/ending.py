@@ -1,4 +1,4 @@
-"""A verdict becomes a fact: what the store is told of a run that did not deliver."""
+"""Recording in the store how a run ended that did not deliver."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from codefleet.runner.hold import Hold, insist
 async def write_down(
     ended: verdict.Verdict, hold: Hold, settings: Config, earlier: Sequence[Run]
 ) -> Task | None:
-    """End the run so; returns its task as it is then, unless the run delivered something."""
+    """End the run with this verdict; returns the updated task, or None if the run delivered."""
     fleet = hold.fleet
     match redacted(ended, hold.secrets):
         case verdict.Failed() as bad:
@@ -38,7 +38,7 @@ async def write_down(
 
 
 def _rest_after_limit(now: datetime, earlier: Sequence[Run], settings: Config) -> datetime:
-    """A limit that does not say when it ends: longer and longer rests, to a bound."""
+    """Exponential backoff for a limit without a reset time."""
     times = sum(1 for _ in takewhile(_was_limited, reversed(begun(earlier))))
     rest = min(settings.limit_rest_s * float(2 ** min(times, 30)), settings.longest_limit_rest_s)
     return now + timedelta(seconds=rest)

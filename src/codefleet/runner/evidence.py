@@ -1,4 +1,4 @@
-"""What the fleet itself sees of a run: facts from git, and check commands that it runs."""
+"""What the fleet itself verifies about a run: facts from git, and the check commands it runs."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ MARKERS = "^(<{7}|>{7}) "
 LEFTOVER = re.compile(r"^\+(<{7}|>{7}) ", re.MULTILINE)
 TAIL_LENGTH = 4000
 CANNOT_RUN, NOT_FOUND, TIMED_OUT = 126, 127, 124
-"""The exit codes by which shells and `timeout` say the same."""
+"""The same exit codes that shells and `timeout` use."""
 STATUS = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
 
 
 async def facts(
     worktree: Path, base: str, scope: Sequence[str], *, at: str = "HEAD", salvaged: bool = False
 ) -> Evidence:
-    """What is committed in a worktree since it left `base`."""
+    """What has been committed in a worktree since `base`."""
     git = Git(worktree)
     names = (f"{at}^{{commit}}", f"{at}^{{tree}}", f"{base}^{{commit}}")
     tip, tree, start = (await git("rev-parse", *names)).split()
@@ -57,8 +57,8 @@ async def check(
 ) -> Check:
     """Run a check command to its end, without a shell, and leave nothing of it running.
 
-    Whatever carries the same tag in its environment counts as part of the check. Should the runner
-    be killed, the next one finds by that tag what is left of the check.
+    Every process with the same tag in its environment is part of the check. If the runner is
+    killed, the next one finds the remains of the check by that tag.
     """
     started = time.monotonic()
     tagged = {TAG: tag_of(folder), **env}
@@ -84,7 +84,7 @@ async def _run(
     try:
         argv = shlex.split(command)
     except ValueError as trouble:
-        return NOT_FOUND, f"cannot read the command: {trouble}\n"
+        return NOT_FOUND, f"cannot parse the command: {trouble}\n"
     if not argv:
         return NOT_FOUND, "the command is empty\n"
     if not folder.is_dir():
@@ -124,7 +124,7 @@ async def _finished(
 
 
 async def fingerprint(checkout: Path) -> Mapping[str, str]:
-    """Every file of a checkout that differs from its commit, and in which state it is."""
+    """Every file of a checkout that differs from its commit, with its state."""
     entries = iter((await Git(checkout)(*STATUS)).split("\0"))
     found = {}
     for entry in entries:
@@ -178,7 +178,7 @@ def _change(paths: tuple[str, ...], kind: str, added: str, removed: str) -> Chan
 
 
 def _outside(scope: Sequence[str], paths: Iterable[str]) -> Iterator[str]:
-    """The touched paths that a declared scope does not hold; no scope means no bound."""
+    """The touched paths outside a declared scope; without a scope, none."""
     return (printable(path) for path in paths if scope and not matches(scope, path))
 
 
@@ -194,7 +194,7 @@ async def _unresolved(git: Git, fork: str, tip: str) -> list[str]:
 
 
 def tail(log: Path, length: int = TAIL_LENGTH) -> str:
-    """The last so many characters of a file, however long it is; nothing when there is none."""
+    """The last `length` characters of a file, however long it is; empty if there is none."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 4 * length))

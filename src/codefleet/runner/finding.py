@@ -1,11 +1,11 @@
-"""One thing that was looked at, and what to do about it."""
+"""One thing that was checked, and how to fix it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Finding(NamedTuple):
-    """`mend` is empty when all is well; the fleet works without it unless it is a `must`."""
+    """`mend` is how to fix it, empty if all is well; the fleet needs it fixed only if `must`."""
 
     what: str
     mend: str = ""

@@ -1,4 +1,4 @@
-"""Work that can take long is given up when nobody waits for it any more: set-up and checks."""
+"""Aborting long work, such as set-up and checks, when nobody waits for it any more."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,11 +8,11 @@ T = TypeVar("T")
 
 
 class GivenUp(Exception):
-    """The work was ended in the middle; what it was for is decided elsewhere."""
+    """The work was aborted; the outcome is decided elsewhere."""
 
 
 async def unless(given_up: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work, unless it is given up before its end."""
+    """Do the work, unless it is given up first."""
     doing = asyncio.ensure_future(work)
     told = asyncio.ensure_future(given_up.wait())
     try:

@@ -1,7 +1,7 @@
-"""What a task builds on besides its base: the work of those that it needs, where it has not landed.
+"""What a task builds on besides its base: the work of the tasks it needs that has not landed.
 
-A stage of a workflow builds on earlier ones only when it inherits. One that failed, was skipped or
-is a gate has no work of its own to hand on: in its place stands what it would have built on.
+A stage of a workflow builds on earlier ones only if it inherits. A stage that failed, was skipped
+or is a gate has no work of its own: it passes on what it would have built on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ HAS_WORK = (StageStatus.COMPLETED, StageStatus.NO_CHANGES, StageStatus.BLOCKED)
 
 
 class Handed(NamedTuple):
-    """Work to build on: the commit that the fleet has seen or, without one, a branch."""
+    """Work to build on: the commit that the fleet has recorded or, without one, a branch."""
 
     task: TaskId
     title: str
@@ -25,7 +25,7 @@ class Handed(NamedTuple):
 
 
 async def of(fleet: Fleet, task: Task) -> list[Handed]:
-    """The work that this task builds on, each piece once, in the order of the stages."""
+    """The work that this task builds on, without duplicates, in the order of the stages."""
     if task.stage is None:
         needs = await fleet.needs_of(task)
         made = await fleet.last_runs(needs)

@@ -1,4 +1,4 @@
-"""A run as its runner holds it: every write goes through here, one at a time, under the fence."""
+"""A run as its runner holds it: every write goes through here, serialized and fenced."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
@@ -14,14 +14,14 @@ from codefleet.runner.agents.redaction import redacted
 TRIES = 10
 AGAIN_S = 1.0
 WORDS = {"said", "evidence", "result"}
-"""What a run says of itself in words of agents and programs."""
+"""The fields with text from agents and programs, which must be redacted."""
 
 
 T = TypeVar("T")
 
 
 async def insist(write: Callable[[], Awaitable[T]]) -> T:
-    """Write, and again for a while when the store is in trouble: the agent works on meanwhile."""
+    """Write, and retry for a while if the store fails: the agent keeps working meanwhile."""
     for _ in range(TRIES):
         try:
             return await write()
@@ -44,7 +44,7 @@ class Hold:
         self._remembered: dict[str, Any] = {}
 
     async def note(self, events: Sequence[Event] = (), **changes: Any) -> None:
-        """Write down what is new; raises Stale once the run has lost its task."""
+        """Record changes and events; raises Stale once the run has lost its task."""
         events = [self._redacted(each) for each in events]
         changes = {
             name: redacted(value, self.secrets) if name in WORDS else value
@@ -54,18 +54,18 @@ class Hold:
             changes, self._remembered = self._remembered | changes, {}
             try:
                 noted = await insist(lambda: self.fleet.note(self.run, events, **changes))
-                self.run = noted.evolve(**self._remembered)  # what came while it was written
+                self.run = noted.evolve(**self._remembered)  # what was remembered during the write
             except Stale:
                 self.lost.set()
                 raise
 
     async def end(self, write: Callable[[Run], Awaitable[T]]) -> T:
-        """End the run by this write; no renewal of the lease comes in between."""
+        """End the run with this write, without a lease renewal in between."""
         async with self._one_at_a_time:
             return await insist(lambda: write(self.run))
 
     def remember(self, **changes: Any) -> None:
-        """Know something that can wait until the next note to be written down."""
+        """Set fields that can wait for the next note to be stored."""
         self._remembered |= changes
         self.run = self.run.evolve(**changes)
 

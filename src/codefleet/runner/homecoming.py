@@ -1,7 +1,7 @@
-"""A machine that was away: agents nobody waits for any more are ended, and their work is archived.
+"""A machine that comes back: its outdated agents are ended, and their work is archived.
 
-While it was away its leases ran out, and its tasks went on elsewhere. What it still has of them is
-kept under `refs/fleet/archive/`, here and at the remote.
+While it was away its leases expired, and its tasks continued elsewhere. What it still has of them
+is kept under `refs/fleet/archive/`, here and at the remote.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from codefleet.runner.workplace import Workplace, branches_of_tasks, task_of_bra
 
 
 async def come_home(desk: Desk) -> None:
-    """Settle what an earlier runner of this machine left and no live run speaks for."""
+    """End and archive what an earlier runner of this machine left and no live run owns."""
     await _end_forgotten_agents(desk)
     for repo in await desk.repos():
         if repo.shared:
-            with suppress(FleetError):  # a remote that is away: nothing is lost, only not sent
+            with suppress(FleetError):  # remote unreachable: nothing is lost, only not sent
                 await _put_away(desk, repo)
 
 
 async def _end_forgotten_agents(desk: Desk) -> None:
-    # The folders before the store: whatever begins in between is not looked at.
+    # List the folders before asking the store, so that runs which start in between are ignored.
     folders = [each for each in desk.places.runs.glob("*") if not (each / "exit.json").exists()]
     live = {run.id for run in await desk.fleet.live_runs()}
     for folder in folders:

@@ -1,13 +1,13 @@
-"""The keeper of one agent: a tiny program of its own, so that the agent outlives any runner.
+"""The keeper of one agent: a tiny separate program, so that the agent outlives any runner.
 
     python -I -S keeper.py FOLDER
 
-It reads FOLDER/start.json, starts the agent with its output going straight into files, notes who is
-who in keeper.json, and waits. When the agent has ended it ends all that the agent left running and
-writes exit.json. SIGTERM stops the agent gently, a second one or SIGQUIT at once. An agent that
-listens gets every whole line of input.jsonl, also those that come later: whoever appends one writes
-a byte to the pipe `bell`, and whoever wants its input to end makes input.closed first. Only the
-standard library is used, and little of it, because one keeper starts for every run.
+It reads FOLDER/start.json, starts the agent with its output going straight into files, records both
+processes in keeper.json, and waits. When the agent has ended, it ends all that the agent left
+running and writes exit.json. SIGTERM stops the agent gently; a second one, or SIGQUIT, kills it. An
+agent that listens gets every complete line of input.jsonl, including later ones: whoever appends a
+line writes a byte to the pipe `bell`; to close the input, create input.closed first. It uses only
+the standard library, and little of it, because one keeper starts for every run.
 """
 
 import _thread
@@ -29,12 +29,12 @@ STOPS = {signal.SIGTERM, signal.SIGQUIT}
 HEARD = {signal.SIGCHLD, *STOPS}
 DEAF = {signal.SIGINT, signal.SIGHUP}
 IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
-LOCK = 3  # the lock on the agent's worktree: ours to hold, not the agent's to have
+LOCK = 3  # the lock on the agent's worktree: held by us, not passed to the agent
 APPEND = os.O_CREAT | os.O_APPEND | os.O_WRONLY
 LEFTOVERS_GRACE_S = 0.5
 KILL_AGAIN_S = 0.05
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
-ROOM_S = 1.0  # how long until another look whether there is room
+ROOM_S = 1.0  # how long to wait before checking for room again
 GIVE_UP_S = 10.0  # a process stuck in the kernel outlives SIGKILL; the record must not wait for it
 
 
@@ -65,7 +65,7 @@ def main(folder: Path) -> None:
 
 
 def mind_signals() -> None:
-    """Hear stops and ended children in `listen` only; a terminal's Ctrl-C is not for us."""
+    """Receive stops and ended children only in `listen`, and ignore a terminal's Ctrl-C."""
     signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
     for heard in HEARD:
         signal.signal(heard, signal.SIG_DFL)
@@ -74,16 +74,16 @@ def mind_signals() -> None:
 
 
 def hold_folder() -> None:
-    """A folder has one keeper, ever: the lock stops a second one, keeper.json a later one."""
+    """A folder has only one keeper ever: the lock stops a second one, keeper.json a later one."""
     lock = os.open("keeper.lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit("another keeper holds this folder")
     if Path("keeper.json").exists():
-        sys.exit("the agent of this folder was started before")
+        sys.exit("the agent of this folder has already been started")
     if not Path("start.json").exists():
-        sys.exit("this folder was given up before its keeper came")
+        sys.exit("this folder was abandoned before its keeper started")
 
 
 def start_agent(start: dict[str, Any]) -> tuple[int, str]:
@@ -100,8 +100,8 @@ def start_agent(start: dict[str, Any]) -> tuple[int, str]:
     # The agent waits at the gate until it is on record: no unrecorded agent can ever run.
     write_whole("keeper.json", {"keeper": identity(os.getpid()), "agent": identity(agent)})
     os.write(open_gate, b"!")
-    Path("start.json").unlink()  # its environment may hold keys
-    error = os.read(problem, 4096).decode(errors="replace")  # at its end once the program runs
+    Path("start.json").unlink()  # its environment may contain keys
+    error = os.read(problem, 4096).decode(errors="replace")  # closed once the program runs
     leave_starter()
     if feeding:
         # A thread, because an agent that does not read must not keep us from stopping it.
@@ -110,16 +110,16 @@ def start_agent(start: dict[str, Any]) -> tuple[int, str]:
 
 
 def open_input(start: dict[str, Any]) -> tuple[int, tuple[int, int] | None]:
-    """What the agent reads from and, if it listens, what the feeder needs: its pipe and a bell."""
+    """The agent's input and, if it listens, what the feeder needs: its pipe and the bell."""
     if not start["listens"]:
         return os.open(start["stdin"] or os.devnull, os.O_RDONLY), None
     os.mkfifo("bell", 0o600)
     stdin, into = os.pipe()
-    return stdin, (into, os.open("bell", os.O_RDWR))  # to write as well: so it never seems closed
+    return stdin, (into, os.open("bell", os.O_RDWR))  # also to write: it never reads as closed
 
 
 def feed(into: int, bell: int) -> None:
-    """Pass on whole lines as they come, until no more are coming or nobody reads them."""
+    """Pass on complete lines as they arrive, until the input is closed or nobody reads it."""
     with suppress(OSError), Path("input.jsonl").open("rb") as lines:
         is_last = False
         while not is_last:
@@ -136,7 +136,7 @@ def feed(into: int, bell: int) -> None:
 
 
 def become_agent(start: dict[str, Any], stdin: int, gate: int, tell_problem: int) -> NoReturn:
-    """In the forked child: wait at the gate, then turn into the agent program."""
+    """In the forked child: wait at the gate, then exec the agent program."""
     program, *_ = argv = start["argv"]
     try:
         os.setsid()
@@ -156,27 +156,27 @@ def become_agent(start: dict[str, Any], stdin: int, gate: int, tell_problem: int
 
 
 def put_mark(mark: int | None) -> None:
-    """All that the agent starts inherits this limit, which limits nothing and tells whose it is."""
+    """Set a resource limit that limits nothing but marks everything the agent starts."""
     if mark is not None:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_RTTIME, (mark, mark))
 
 
 def connect_files(stdin: int) -> None:
-    """Files, not pipes: the end of keeper or runner costs the agent no line of output."""
+    """Use files, not pipes: no output is lost when the keeper or the runner ends."""
     os.dup2(stdin, 0)
     os.dup2(os.open("stdout.jsonl", APPEND, 0o600), 1)
     os.dup2(os.open("stderr.log", APPEND, 0o600), 2)
 
 
 def leave_starter() -> None:
-    """Close the pipe to the runner, which tells it that all is well; trouble goes to the log."""
+    """Close the pipe to the runner to signal success; later errors go to the log."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open("stderr.log", APPEND, 0o600), 2)
 
 
 def wait_for(agent: int, stop_signal: int, grace_s: float) -> tuple[int, float | None]:
-    """Wait for the agent and pass on a stop; return its status and when the stop was to be hard."""
+    """Wait for the agent and pass on a stop; return its status and the time of the kill, if any."""
     force_at: float | None = None
     while (status := reaped(agent)) is None:
         heard = listen(force_at)
@@ -191,15 +191,15 @@ def wait_for(agent: int, stop_signal: int, grace_s: float) -> tuple[int, float |
 
 
 def ask_to_stop(agent: int, stop_signal: int) -> None:
-    """Signal the agent's whole group, as a terminal would: wrapper scripts pass nothing on."""
+    """Signal the agent's whole group, as a terminal would: wrapper scripts forward nothing."""
     try:
         os.killpg(agent, stop_signal)
-    except ProcessLookupError:  # so young that it has no group of its own yet
+    except ProcessLookupError:  # it has no group of its own yet
         os.kill(agent, stop_signal)
 
 
 def end_leftovers(gentle_until: float) -> int:
-    """End whatever the agent left running, and tell how many that were."""
+    """End whatever the agent left running; returns how many processes that were."""
     found: set[int] = set()
     give_up_at = max(gentle_until, time.monotonic()) + GIVE_UP_S
     while any_left() and time.monotonic() < give_up_at:
@@ -215,7 +215,7 @@ def end_leftovers(gentle_until: float) -> int:
 
 
 def listen(until: float | None) -> int | None:
-    """Sleep until a signal comes, or until that moment (but long enough for a kill to work)."""
+    """Sleep until a signal arrives, or until that time (but long enough for a kill to work)."""
     if until is None:
         return signal.sigwaitinfo(HEARD).si_signo
     heard = signal.sigtimedwait(HEARD, max(KILL_AGAIN_S, until - time.monotonic()))
@@ -223,7 +223,7 @@ def listen(until: float | None) -> int | None:
 
 
 def reaped(agent: int) -> int | None:
-    """Reap all that has ended, orphans too; the agent's status once it is among them."""
+    """Reap everything that has ended, orphans too; the agent's status once it has ended."""
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == agent:
@@ -243,7 +243,7 @@ def any_left() -> bool:
 
 
 def descendants(pid: int) -> set[int]:
-    """All processes below this one, as far as they can be seen while they move."""
+    """All descendants of this process that can be found while the tree changes."""
     found: set[int] = set()
     ahead = [pid]
     while ahead:
@@ -269,13 +269,13 @@ def send(what: signal.Signals, pids: set[int]) -> None:
 
 
 def identity(pid: int) -> dict[str, int]:
-    """A process for good: pids are used again, but not with the same start time."""
+    """A unique process: pids are reused, but not with the same start time."""
     stat = Path(f"/proc/{pid}/stat").read_text()
     return {"pid": pid, "started": int(stat.rpartition(")")[2].split()[19])}
 
 
 def write_when_there_is_room(name: str, record: dict[str, Any]) -> None:
-    """A disk that is full for a while must not make a good run count as crashed."""
+    """Wait while the disk is full, so that a good run does not count as crashed."""
     while True:
         try:
             return write_whole(name, record)
@@ -285,7 +285,7 @@ def write_when_there_is_room(name: str, record: dict[str, Any]) -> None:
 
 
 def write_whole(name: str, record: dict[str, Any]) -> None:
-    """Nobody ever sees half a record, not even after a power cut."""
+    """Write atomically, even across a power cut."""
     draft = Path(f"{name}.draft")
     with draft.open("w") as file:
         json.dump(record, file)

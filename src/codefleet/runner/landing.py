@@ -1,4 +1,4 @@
-"""The lane: one runner at a time brings finished work onto a repo's trunk, piece by piece."""
+"""The lane: one runner at a time lands finished work on a repo's trunk, task by task."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ from codefleet.runner.workload import Workload
 
 
 class Lanes:
-    """Lands what may land, repo by repo; says what is in the way of the rest."""
+    """Lands what may land, repo by repo; reports what blocks the rest."""
 
     def __init__(self, work: Workload, holder: RunnerId, when_done: Callable[[], None]) -> None:
         self.desk, self.fleet, self.holder = work.desk, work.fleet, holder
@@ -37,7 +37,7 @@ class Lanes:
         self._untidied: list[tuple[Task, Repo]] = []
 
     async def turn(self, dead: Collection[str]) -> None:
-        """Start the lane of every repo that has something to land and is not at it already."""
+        """Start the lane of every repo that has something to land and is not already landing."""
         waiting = {task.repo for task in await self._workload.landable()} - set(self._busy)
         for name in waiting - await self.desk.out_of_reach():
             work = asyncio.create_task(self._work(name, dead))
@@ -51,12 +51,12 @@ class Lanes:
         self._when_done()
 
     def give_up(self) -> None:
-        """End what is under way, checks too; the next lane begins it again from what git says."""
+        """Abort landings and their checks; the next lane starts again from the state in git."""
         for work in self._busy.values():
             work.cancel()
 
     async def finish(self) -> None:
-        """Let landings under way come to their end, and clear up what could not be before."""
+        """Wait for landings in progress, and retry clean-ups that failed."""
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
         left, self._untidied = self._untidied, []
         for task, repo in left:
@@ -74,7 +74,7 @@ class Lanes:
                     self.waits = True
 
     async def _land(self, task: Task) -> bool:
-        """Land one task; False when it must wait."""
+        """Land one task; False if it must wait."""
         grip = Grip(self.fleet, task)
         try:
             repo = await self.desk.repo(task.repo)
@@ -113,7 +113,7 @@ class Lanes:
 
     @asynccontextmanager
     async def _guarded(self, task: Task, repo: Repo) -> AsyncIterator[None]:
-        """Look after git's settings: the checks of a landing run code that agents wrote."""
+        """Protect git's settings: the checks of a landing run code that agents wrote."""
         shared = SharedSettings(Path(repo.path), self.desk.places.git_settings(repo.name))
 
         async def live() -> Collection[str]:
@@ -129,7 +129,7 @@ class Lanes:
             await shared.finish(LANE)
 
     async def _may_land(self, task: Task, repo: Repo, settings: Config) -> bool:
-        """Has the trunk what an agent's task began with? Else it waits, or asks a human."""
+        """Does the trunk have the base of an agent's task? If not, it waits or goes to review."""
         if not (task.parent and task.base):
             return True
         if await is_ancestor(Git(Path(repo.path)), task.base, repo.trunk_ref):
@@ -145,7 +145,7 @@ class Lanes:
         return False
 
     async def _write_down(self, task: Task, commit: str) -> None:
-        """The trunk has it; a lane that took over from a frozen one may have said so already."""
+        """Record the landing; a lane that took over from a frozen one may have done so already."""
         try:
             await self.fleet.landed(task.id, commit)
         except IllegalMove:
@@ -188,7 +188,7 @@ class Lanes:
     async def _check(
         self, command: str, worktree: Path, settings: Config, log: Path
     ) -> Check | None:
-        """Run one command in the lane's worktree; None when it succeeded."""
+        """Run one command in the lane's worktree; None if it succeeded."""
         done = await evidence.check(
             command,
             worktree,
@@ -201,13 +201,13 @@ class Lanes:
     async def _approved(
         self, task: Task, repo: Repo, run: Run, remote: Remote | None
     ) -> str | Moved:
-        """The commit that may land. Should others have moved its branch, the branch is restored.
+        """The commit that may land. If somebody else moved its branch, the branch is restored.
 
-        Commits on top of it may be a human's: then a human has to see them.
+        Commits on top of it may be a human's, so a human has to review them.
         """
         tip, branches = str(task.approved_commit or run.made), Branches(repo, remote)
         moved = await branches.compare(str(task.branch), tip)
-        if moved is None or await branches.has_landed(tip):  # by a lane that was killed after it
+        if moved is None or await branches.has_landed(tip):  # by a lane that was killed afterwards
             return tip
         if not await branches.has(tip):
             raise Workspace(
@@ -220,7 +220,7 @@ class Lanes:
         return tip
 
     async def _tidy(self, task: Task, repo: Repo) -> None:
-        """The branch is on the trunk, so it may go; what fails here harms nothing and can wait."""
+        """Delete the landed branch; a failure is harmless and is retried later."""
         if task.branch:
             try:
                 if remote := self.desk.remote(repo):
@@ -243,18 +243,18 @@ class Lanes:
     async def _renew(self, lane: Lane) -> None:
         while True:
             await asyncio.sleep(self.fleet.lease.total_seconds() / 3)
-            with suppress(StoreTrouble):  # a store that is busy now may not be in a while
+            with suppress(StoreTrouble):  # a busy store may recover
                 lane = await self.fleet.keep_lane(lane)
 
 
 class Grip:
-    """A task in the lane's hand, at the version the lane knows."""
+    """A task that the lane is landing, at the version the lane knows."""
 
     def __init__(self, fleet: Fleet, task: Task) -> None:
         self.fleet, self.task = fleet, task
 
     async def tightened(self) -> bool:
-        """Hold the task fast while the trunk moves; False when it slipped away."""
+        """Lock the task while the trunk moves; False if it changed meanwhile."""
         if self.task.landing:
             return True
         held = await self.fleet.begin_landing(self.task)
@@ -262,14 +262,14 @@ class Grip:
         return held is not None
 
     async def loosened(self) -> Task:
-        """The task as the lane last knew it, free again for everybody."""
+        """The task as the lane last knew it, unlocked."""
         if self.task.landing:
             self.task = await self.fleet.end_landing(self.task) or self.task
         return self.task
 
 
 def _proved(found: Evidence | None, commands: Sequence[str]) -> str | None:
-    """The tree on which just these commands succeeded when the run ended, if they did."""
+    """The tree on which exactly these commands succeeded when the run ended, if they did."""
     if found is None or tuple(check.command for check in found.checks) != tuple(commands):
         return None
     return found.tree if found.checks_passed else None
@@ -278,7 +278,7 @@ def _proved(found: Evidence | None, commands: Sequence[str]) -> str | None:
 def _rewritten(task: Task, repo: Repo, lost: str) -> str:
     lost = lost[:10]
     return (
-        f"{repo.trunk} was rewritten: it no longer has {lost}, which this work stands on and would "
+        f"{repo.trunk} was rewritten: it no longer has {lost}, which this work builds on and would "
         f"bring back; `git branch rebased {task.branch}`, `git rebase --onto {repo.trunk} {lost} "
         f"rebased` and `fleet land {task.id} --commit rebased` land the work without it, "
         f"`git merge {task.branch}` takes both"
@@ -286,7 +286,7 @@ def _rewritten(task: Task, repo: Repo, lost: str) -> str:
 
 
 async def land_now(desk: Desk) -> None:
-    """Land what may land without a runner: for a human who approves while none is at work."""
+    """Land what may land without a runner: for a human who approves while none is running."""
     hand = RunnerId(f"hand-{os.getpid()}")
     lanes = Lanes(Workload(desk), hand, when_done=lambda: None)
     await lanes.turn(dead=())

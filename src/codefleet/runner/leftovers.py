@@ -1,9 +1,9 @@
-"""Processes that a run or a command left behind: found, however they hid, and ended.
+"""Finding and ending the processes that a run or a command left behind, however they hide.
 
 What a run starts carries two marks. One is a variable, `FLEET_RUN`, which `env -i` drops. The other
 is a resource limit that limits nothing: every child inherits it, through `setsid`, double forks and
-new programs, and without privileges nobody can take it off. It is the limit on the time of
-real-time processes, at thousands of years, as a number computed from the name of the run.
+exec, and it cannot be removed without privileges. It is the limit on the CPU time of real-time
+processes, set to thousands of years, as a number computed from the name of the run.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ WAIT_MS = 1000
 
 
 def tag_of(folder: Path) -> str:
-    """The tag of commands that run in a folder for no run of their own."""
+    """The tag of commands in a folder that do not belong to a run."""
     return f"{IN_A_FOLDER}{folder.resolve()}"
 
 
 def mark(tag: str, below: int = resource.RLIM_INFINITY) -> int | None:
-    """The limit that marks what belongs to this tag; None where no room is left `below`.
+    """The limit that marks what belongs to this tag; None if no room is left `below`.
 
-    An agent that starts a fleet of its own is marked itself: its fleet's marks are lower.
+    An agent that starts a fleet of its own is already marked: its fleet's marks are lower.
     """
     exponent = HIGHEST if below == resource.RLIM_INFINITY else below.bit_length() - 1
     return _mark(tag, exponent - 1) if exponent > LOWEST else None
@@ -45,7 +45,7 @@ def _mark(tag: str, exponent: int) -> int:
 
 def put_mark(pid: int, tag: str) -> None:
     """Mark a process that has just been started."""
-    with suppress(OSError, ValueError):  # it ended, or has room for no mark
+    with suppress(OSError, ValueError):  # it has ended, or has no room for a mark
         _, hard = resource.prlimit(pid, resource.RLIMIT_RTTIME)
         if (number := mark(tag, hard)) is not None:
             resource.prlimit(pid, resource.RLIMIT_RTTIME, (number, number))
@@ -55,7 +55,7 @@ def sweep(*tags: str) -> int:
     """Kill every process that belongs to these tags; returns how many there were."""
     wanted = [*filter(None, tags)]
     found: set[Process] = set()
-    for _ in range(ROUNDS):  # what forks while it is being killed is met again
+    for _ in range(ROUNDS):  # catches what forks while it is being killed
         pids = [pid for pid in _all() if _belongs(pid, wanted)]
         tagged = set(filter(None, map(Process.find, pids)))
         if not tagged:
@@ -66,13 +66,13 @@ def sweep(*tags: str) -> int:
 
 
 def living_in(folder: Path) -> list[Process]:
-    """Processes that work in a folder: it is their place, or they have a file open there."""
+    """Processes that work in a folder: as their working directory, or with a file open there."""
     whole = folder.resolve()
     return [*filter(None, (Process.find(pid) for pid in _all() if _is_in(pid, whole)))]
 
 
 def _all() -> Iterator[int]:
-    """Every process but ourselves that we may look at and signal."""
+    """Every process that we may inspect and signal, except ourselves."""
     me, user = os.getpid(), os.geteuid()
     with os.scandir("/proc") as entries:
         for each in entries:
@@ -93,14 +93,14 @@ def _belongs(pid: int, tags: Sequence[str]) -> bool:
 
 
 def _limit(pid: int) -> int:
-    """The hard limit that carries the mark; 0 when there is none."""
+    """The hard limit that carries the mark; 0 if there is none."""
     _, found, rest = _text(f"/proc/{pid}/limits").partition(LIMIT)
     words = rest.split(maxsplit=2)
     return int(words[1]) if found and words[1].isdigit() else 0
 
 
 def _text(file: str) -> bytes:
-    """What stands in a small file of a process; nothing when that is gone, or not ours to read."""
+    """The contents of a small file in /proc; empty if it is gone or not readable."""
     with suppress(OSError):
         handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -125,7 +125,7 @@ def _leads_into(link: Path, folder: Path) -> bool:
 
 
 def _kill(processes: Iterable[Process]) -> None:
-    """Kill them and wait a moment for each to be gone."""
+    """Kill them and wait briefly for each to end."""
     with ExitStack() as stack:
         for process in processes:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The runner: fills its seats from the queue, heeds humans, lands work, adopts the orphaned."""
+"""The runner: fills its seats from the queue, obeys humans, lands work, adopts orphans."""
 
 import asyncio
 import os
@@ -46,11 +46,11 @@ class Loop:
         until_idle: bool = False,
         idle_s: float = 0.0,
     ) -> None:
-        """Without `agents`, the settings say how many, also while the runner works.
+        """Without `agents`, the settings determine the number of seats, even while it runs.
 
-        With `least`, there are only as many seats between it and `agents` as the queue can use.
-        With a `workflow`, it works on that one alone, and leaves the rest of the queue be.
-        With `until_idle` it ends when there has been nothing left to do for `idle_s` seconds.
+        With `least`, the number of seats follows the queue, between `least` and `agents`.
+        With a `workflow`, it works only on that one and ignores the rest of the queue.
+        With `until_idle`, it ends after `idle_s` seconds with nothing to do.
         """
         self.desk, self.fleet, self._workload = desk, desk.fleet, Workload(desk, workflow)
         self._wanted, self._least, self.coder, self.until_idle = agents, least, coder, until_idle
@@ -64,12 +64,12 @@ class Loop:
         self._admission = Admission(desk.fleet)
         self._waits = ""
         self._one_at_a_time = asyncio.Lock()
-        self.tell: Callable[[str], None] = lambda _: None  # words for who watches, if anybody does
+        self.tell: Callable[[str], None] = lambda _: None  # for whoever watches, if anybody
         self._trouble = ""
         self._is_abandoned = False
 
     def stop(self, *, firm: bool = False) -> None:
-        """Take no more work and stop the agents: gently, or with `firm` at once."""
+        """Take no more work and stop the agents: gently or, with `firm`, at once."""
         self._stopping = True
         for attempt in self._attempts.values():
             attempt.stop(Cause.SHUTDOWN, "the runner was stopped")
@@ -80,9 +80,9 @@ class Loop:
         self._waiting.wake()
 
     async def run(self) -> None:
-        """Work until stopped, or with `until_idle` until there is nothing left to do."""
+        """Work until stopped or, with `until_idle`, until there is nothing left to do."""
         await self._waiting.begin()
-        with suppress(FleetError):  # it can be done by the next runner as well
+        with suppress(FleetError):  # the next runner can do it as well
             await come_home(self.desk)
         self.me = await self._join()
         self.lanes = Lanes(self._workload, self.me.id, self._waiting.wake)
@@ -97,28 +97,26 @@ class Loop:
                 except StoreGone:
                     self._abandon()
                     raise
-                except StoreTrouble as trouble:  # agents go on meanwhile; the store may come back
+                except StoreTrouble as trouble:  # agents keep working; the store may come back
                     self._report(trouble)
                     await asyncio.sleep(STORE_PAUSE_S)
         finally:
             await self._leave(beside)
 
     def _abandon(self) -> None:
-        """Let go of everything as it is: the agents work on under their keepers."""
+        """Leave everything as it is: the agents keep working under their keepers."""
         self._is_abandoned = True
         self.lanes.give_up()
         for driving in self._driving.values():
             driving.cancel()
 
     def _report(self, trouble: StoreTrouble) -> None:
-        """Keep the whole story, and tell the same trouble only once: it comes every second."""
+        """Log every error, but report the same one only once: it recurs every second."""
         record(self.desk.places.crash_log(), "the runner", trouble)
         if trouble.problem != self._trouble:
             self._trouble = trouble.problem
             with suppress(OSError):  # nobody may be there to read it
-                self.tell(
-                    f"{trouble.problem}; the runner tries again until it can ({trouble.hint})"
-                )
+                self.tell(f"{trouble.problem}; the runner keeps retrying ({trouble.hint})")
 
     @property
     def agents(self) -> int:
@@ -142,7 +140,7 @@ class Loop:
             await self._show_life()
 
     async def _seat(self) -> None:
-        """Have as many seats as there should be now; a seat that goes first finishes its run."""
+        """Adjust the number of seats; a seat that is removed finishes its run first."""
         assert self.me
         busy = [*self._attempts]
         idle = [seat for seat in self.me.seats if seat not in busy]
@@ -153,8 +151,8 @@ class Loop:
                 self.me = await self.fleet.reseat(self.me, keep, wanted, called)
 
     async def _seats_wanted(self) -> tuple[int, Sequence[str]]:
-        """All of them or, where the queue decides, one for each task at work or ready; and the
-        names of agents that tasks are for."""
+        """The number of seats (fixed, or one for each task that is running or ready), and the names
+        of agents that tasks are assigned to."""
         if self._least is None:
             return self.agents, ()
         ready = await self.fleet.list(TaskQuery(ready=True, limit=self.agents))
@@ -164,7 +162,7 @@ class Loop:
         return max(self._least, min(self.agents, many)), await self._called(ready)
 
     async def _called(self, ready: Sequence[Task]) -> Sequence[str]:
-        """The agents that tasks are for and nobody has seated, of those that we could have."""
+        """The agents that tasks are assigned to, that no runner has and that we could seat."""
         ours = [seat_name(number) for number in range(1, self.agents + 1)]
         called = {task.assignee for task in ready if task.assignee in ours}
         if called:
@@ -192,7 +190,7 @@ class Loop:
                 await self._drive(claim.task, claim.run)
 
     async def _open_repos(self) -> tuple[str, ...] | None:
-        """The repos that are there and to which the day's budgets leave something.
+        """The repos that are available and have daily budget left.
 
         Empty means all, None means none.
         """
@@ -209,7 +207,7 @@ class Loop:
         return tuple(repo.name for repo in repos if repo.name not in closed) or None
 
     async def _admitted(self, free: int) -> int:
-        """How many seats this machine lets us fill; what it lacks is told to all."""
+        """How many seats this machine has resources for; what it lacks is published."""
         if not free:
             return 0
         count, waits = await self._admission.seats(free, self._attempts.values(), self.default)
@@ -231,7 +229,7 @@ class Loop:
     async def _drive(self, task: Task, run: Run) -> None:
         try:
             attempt = Attempt(self.desk, task, run, await self.desk.repo(task.repo))
-        except FleetError as bad:  # its settings turned bad since it was claimed
+        except FleetError as bad:  # its settings became invalid after the claim
             await self.fleet.release(run, bad.problem)
             return
         driving = asyncio.create_task(attempt.drive(), name=run.id)
@@ -240,14 +238,14 @@ class Loop:
         driving.add_done_callback(lambda done: self._ended(run.agent, done))
 
     def _ended(self, agent: str, driving: asyncio.Task[None]) -> None:
-        if not driving.cancelled() and (trouble := driving.exception()):  # its lease runs out
+        if not driving.cancelled() and (trouble := driving.exception()):  # its lease will expire
             record(self.desk.places.crash_log(), f"the run {driving.get_name()}", trouble)
         self._attempts.pop(agent, None)
         self._driving.pop(agent, None)
         self._waiting.wake()
 
     async def _heed(self) -> None:
-        """Stop the agents whose tasks were cancelled, paused or taken away since the last look."""
+        """Stop agents whose tasks were cancelled or paused, and announce new messages."""
         held = {attempt.task.id: attempt for attempt in self._attempts.values()}
         if not held:
             return
@@ -279,7 +277,7 @@ class Loop:
         )
 
     async def _adopt(self) -> None:
-        """Go on with the agents of runners on this machine that are no more."""
+        """Take over the agents of dead runners on this machine."""
         for run in await self._workload.orphans():
             if run.agent in self._attempts:
                 continue
@@ -288,7 +286,7 @@ class Loop:
             except Stale:
                 continue  # another runner was faster
         if self._workload.workflow:
-            return  # who adopts the rest needs to know whose it was
+            return  # whoever adopts the rest needs these records
         for runner in await departed.here(self.fleet):
             await self.fleet.forget_runner(runner)
         for runner in await departed.long_gone(self.fleet):
@@ -302,7 +300,7 @@ class Loop:
             await self._drive(task.evolve(fence=run.fence), run)
             return
         await self._drive(task, run)
-        self._attempts[run.agent].stop(Cause.LOST, "the task went on without it")
+        self._attempts[run.agent].stop(Cause.LOST, "the task continued without it")
 
     async def _patience(self) -> float:
         return await self._waiting.patience(
@@ -311,7 +309,7 @@ class Loop:
 
     async def _was_idle_long_enough(self) -> bool:
         now = time.monotonic()
-        if await self._waiting.has_news():  # it came after the seats were filled: look again
+        if await self._waiting.has_news():  # it arrived after the seats were filled: look again
             self._waiting.wake()
             return False
         if not await self.is_idle():
@@ -320,7 +318,7 @@ class Loop:
         return now - self._idle_since >= self._idle_s
 
     async def is_idle(self) -> bool:
-        """Is there nothing left that goes on by itself?"""
+        """Is there nothing left to do without a human?"""
         return not self._attempts and await self._workload.is_over(self.default)
 
     async def _beat(self) -> None:
@@ -338,7 +336,7 @@ class Loop:
         while True:
             await asyncio.sleep(self.fleet.config.radar_s)
             for attempt in [*self._attempts.values()]:
-                with suppress(FleetError):  # agents come and go while the radar looks
+                with suppress(FleetError):  # agents come and go meanwhile
                     await attempt.look_at_branch()
             with suppress(FleetError):
                 await patrol(self.fleet, [attempt.run for attempt in self._attempts.values()])
@@ -352,7 +350,7 @@ class Loop:
         if not self._is_abandoned:
             await self.lanes.finish()
         await self.desk.roads.leave()
-        with suppress(FleetError):  # a repository that went away keeps nobody from leaving
+        with suppress(FleetError):  # a missing repository must not prevent the exit
             await trim(self.desk)
         for work in beside:
             work.cancel()
@@ -362,5 +360,5 @@ class Loop:
 
 
 def _strain() -> dict[str, Any]:
-    """How hard this machine works, for all to see."""
+    """The load of this machine, as shown to everybody."""
     return {"load": limits.load(), "memory_free_mb": int(limits.memory_left()) >> 20}

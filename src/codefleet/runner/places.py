@@ -1,4 +1,4 @@
-"""Where things lie in a fleet's home."""
+"""Where things are in a fleet's home."""
 
 from pathlib import Path
 
@@ -28,11 +28,11 @@ class Places:
         return self.home / "lanes" / repo
 
     def journal(self, repo: str) -> Path:
-        """What the lane is about to do to a checked-out trunk, for whoever comes after a crash."""
+        """What the lane is about to do to a checked-out trunk, for recovery after a crash."""
         return self.home / "lanes" / f"{repo}.journal.json"
 
     def git_settings(self, repo: str) -> Path:
-        """How git's settings in a repo were before agents began to work there."""
+        """Git's settings in a repo as they were before agents worked there."""
         return self.home / "settings" / f"{repo}.json"
 
     def remote_lock(self, repo: str) -> Path:

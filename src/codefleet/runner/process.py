@@ -1,4 +1,4 @@
-"""Processes one can be sure of: never a later one that was given the same pid."""
+"""Processes identified reliably: never confused with a later one that has the same pid."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @cache
 def machine() -> str:
-    """Where a pid means something: one boot of a machine, or a container; empty if unknown."""
+    """The scope of a pid: one boot of a machine, or a container; empty if unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
@@ -25,14 +25,14 @@ def machine() -> str:
 
 
 class Process(NamedTuple):
-    """A process for good: pids are used again, but not with the same start time."""
+    """A unique process: pids are reused, but not with the same start time."""
 
     pid: int
     started: int
 
     @classmethod
     def find(cls, pid: int) -> "Process | None":
-        """The process that has this pid now; one that has ended but is not reaped is none."""
+        """The process that has this pid now; None for a zombie."""
         try:
             stat = Path(f"/proc/{pid}/stat").read_text()
         except OSError:
@@ -42,7 +42,7 @@ class Process(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its program, as far as it is known."""
+        """The name of its program, if known."""
         with suppress(OSError):
             return Path(f"/proc/{self.pid}/comm").read_text().strip()
         return "a process"
@@ -52,31 +52,31 @@ class Process(NamedTuple):
         return Process.find(self.pid) == self
 
     def send(self, what: signal.Signals) -> None:
-        """Signal it, if it still lives."""
+        """Signal it, if it is still alive."""
         with suppress(ProcessLookupError), self.descriptor() as fd:
             signal.pidfd_send_signal(fd, what)
 
     async def ended(self) -> None:
-        """Wait for its end, and reap it when it is a child of ours."""
+        """Wait for its end, and reap it if it is a child of ours."""
         with suppress(ProcessLookupError), self.descriptor() as fd:
             await readable(fd)
         reap(self.pid)
 
     def cpu_seconds(self) -> float:
-        """Processor time of it and all that descends from it, so far; 0 when it is gone."""
+        """Processor time so far of it and all its descendants; 0 if it is gone."""
         if not self.is_alive:
             return 0.0
         return sum(map(_cpu_seconds, (self.pid, *descendants(self.pid))))
 
     def memory_mb(self) -> int:
-        """Memory of it and all that descends from it, now; pages that several share count once."""
+        """Memory in use by it and all its descendants; shared pages count once."""
         if not self.is_alive:
             return 0
         return sum(map(_memory, (self.pid, *descendants(self.pid)))) >> 10
 
     @contextmanager
     def descriptor(self) -> Iterator[int]:
-        """A file descriptor that stands for it; ProcessLookupError when it is gone."""
+        """A pidfd for it; raises ProcessLookupError if it is gone."""
         fd = os.pidfd_open(self.pid)
         try:
             if not self.is_alive:
@@ -87,7 +87,7 @@ class Process(NamedTuple):
 
 
 def reap(pid: int) -> None:
-    """Take note of an ended child, so that it does not stay as a zombie."""
+    """Reap an ended child, so that it does not remain a zombie."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 
@@ -113,9 +113,9 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _memory(pid: int) -> int:
-    """Memory of one process in KB, with its share of what it shares."""
+    """Memory of one process in KB, with its share of shared pages."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:  # it ended, or belongs to another user
+    except OSError:  # it has ended, or belongs to another user
         return 0
     return next((int(line.split()[1]) for line in text.splitlines() if line[:4] == "Pss:"), 0)

@@ -1,4 +1,4 @@
-"""Collisions between unfinished work, seen by merging snapshots that nobody notices."""
+"""Collisions between unfinished work, detected by merging snapshots behind the scenes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Seen = Mapping[str, tuple[str, frozenset[str]]]
 
 
 async def patrol(fleet: Fleet, ours: Sequence[Run]) -> None:
-    """Probe every pair that one of our runs belongs to, and record what collides."""
+    """Test-merge every pair of runs that includes one of ours, and record collisions."""
     if not ours:
         return
     by_repo: dict[str, list[Run]] = defaultdict(list)
@@ -37,14 +37,14 @@ async def _probe(fleet: Fleet, repo: Path, runs: Sequence[Run]) -> None:
             shot = await snapshot(Path(str(run.worktree)))
             paths = await changed_paths(repo, shot, str(run.base))
         except FleetError:
-            continue  # it ended while we looked
+            continue  # it has ended meanwhile
         snapshots[run.task] = (shot, paths)
     for left, right, broken in await collisions(repo, snapshots):
         await fleet.collide(TaskId(left), TaskId(right), broken, "running")
 
 
 async def changed_paths(repo: Path, snapshot: str, base: str) -> frozenset[str]:
-    """Every path that differs between a snapshot and where it left `base`."""
+    """Every path that differs between a snapshot and its merge base with `base`."""
     git = Git(repo)
     fork = (await git.run("merge-base", base, snapshot)).out.strip() or base
     names = await git("diff-tree", "-r", "-z", "--name-only", "--no-renames", fork, snapshot)
@@ -66,7 +66,7 @@ async def collisions(repo: Path, snapshots: Seen) -> list[tuple[str, str, tuple[
 
 
 def _meet(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Do two sets share a path, or does one need as a folder what the other has as a file?"""
+    """Do two sets share a path, or is a file in one a folder in the other?"""
     return not ours.isdisjoint(theirs | _folders(theirs)) or not theirs.isdisjoint(_folders(ours))
 
 

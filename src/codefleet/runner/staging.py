@@ -1,5 +1,5 @@
-"""A stage of a workflow on its way: what is decided before its agent starts, what the agent is told
-of earlier stages, and which work a judge takes over."""
+"""A stage of a workflow: what is decided before its agent starts, what the agent learns about
+earlier stages, and which work a judge takes over."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +21,8 @@ JUDGING = """\
 ## Candidates
 
 Pick the best of these. Each is on a branch of its own: `git diff HEAD...BRANCH` shows its work.
-Change nothing yourself; the work that you pick is taken over as it is. Write the name of the one
-you pick into `result.json` as "choice", and into its "summary" why.
+Change nothing yourself; the work that you pick is taken over as it is. In `result.json`, write the
+name of the one you pick as "choice", and the reason into "summary".
 
 {candidates}"""
 
@@ -45,7 +45,7 @@ Decision = Skipped | Settled | Asked | Failed
 
 
 async def decided(fleet: Fleet, task: Task, run: Run) -> Decision | None:
-    """What becomes of a stage without an agent; None when one has to work."""
+    """The outcome of a stage that needs no agent; None if it needs one."""
     if task.stage is None:
         return None
     known = await _known(fleet, task.stage)
@@ -61,7 +61,7 @@ async def decided(fleet: Fleet, task: Task, run: Run) -> Decision | None:
 
 
 async def told(fleet: Fleet, task: Task) -> Task:
-    """The task as its agent hears of it: with the results of earlier stages in its prompt."""
+    """The task as its agent gets it: with the results of earlier stages in its prompt."""
     if task.stage is None:
         return task
     known = await _known(fleet, task.stage)
@@ -73,7 +73,7 @@ async def told(fleet: Fleet, task: Task) -> Task:
 
 
 class Judge:
-    """A stage that judges others, once its agent is done. Any other stage is left as it is."""
+    """A stage that judges others, once its agent is done. Any other stage is left unchanged."""
 
     def __init__(self, fleet: Fleet, task: Task, run: Run) -> None:
         self.fleet, self.task, self.run = fleet, task, run
@@ -81,7 +81,7 @@ class Judge:
     async def verdict(
         self, ended: Delivered, said: Result | None, words: str
     ) -> tuple[Verdict, Result | None]:
-        """What the run amounts to and has found: the work that was picked is its own from now."""
+        """The verdict and result of the run; it takes over the work that was picked."""
         if self.task.stage is None or not self.task.stage.judges:
             return ended, said
         survivors = (await _known(self.fleet, self.task.stage)).survivors(self.task.stage)
@@ -98,7 +98,7 @@ class Judge:
 
 
 async def take_over(worktree: Path, commit: str, run: Run) -> None:
-    """Let the branch of this worktree be the work at `commit`; what was on it is archived."""
+    """Reset the branch of this worktree to `commit`; what was on it is archived."""
     git = Git(worktree)
     await step_off(worktree, str(run.branch))
     await salvage(worktree, "What a judge left in its worktree")
@@ -110,7 +110,7 @@ async def take_over(worktree: Path, commit: str, run: Run) -> None:
 
 
 class _Known(NamedTuple):
-    """A workflow as a stage of it knows it."""
+    """A workflow as one of its stages sees it."""
 
     flow: WorkflowStatus
     results: Sequence[StageResult]
@@ -135,13 +135,15 @@ def _gate(stage: Stage, answered: Question | None, question: str) -> Decision:
         return Asked(Asks(question, GATE_OPTIONS))
     approved, words = answer
     if not approved:
-        return Failed(Reason.CANCELLED, f"a human said no: {words}" if words else "a human said no")
+        return Failed(
+            Reason.CANCELLED, f"a human declined: {words}" if words else "a human declined"
+        )
     result = Result(status=Claimed.NO_CHANGES, summary=words or "approved")
     return Settled(result, lands=stage.landing is not Landing.BRANCH)
 
 
 async def _answered(fleet: Fleet, task: Task, run: Run) -> Question | None:
-    """The question that was asked for this run. One that a human said no to is asked again."""
+    """The question that was asked for this run; one that a human declined is asked again."""
     earlier = [each for each in await fleet.runs_of(task.id) if each.number < run.number]
     for each in reversed(earlier):
         if each.outcome is Outcome.ASKED:
@@ -155,11 +157,11 @@ async def _answered(fleet: Fleet, task: Task, run: Run) -> Question | None:
 def _without_judging(stage: Stage, survivors: Sequence[StageResult]) -> Decision | None:
     if not survivors:
         names = ", ".join(stage.judges)
-        return Failed(Reason.CANCELLED, f"nothing to judge: none of {names} did its work")
+        return Failed(Reason.CANCELLED, f"nothing to judge: none of {names} succeeded")
     if len(survivors) > 1:
         return None
     only = survivors[0]
-    why = f"{only.stage} is the only one that did its work"
+    why = f"{only.stage} is the only one that succeeded"
     return Settled(Result(summary=why, choice=only.stage), takes=only.tip)
 
 

@@ -1,4 +1,4 @@
-"""What the agent of a run left in its folder: its process, its end, and its last word."""
+"""What the agent of a run left in its folder: its process, its exit, and its last output."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from codefleet.runner.custody import read_record
 
 
 class Traces(NamedTuple):
-    """What is not known, or known only to another machine, is None; times are in epoch seconds."""
+    """None means unknown, or known only to another machine; times are in epoch seconds."""
 
     pid: int | None = None
     exit_code: int | None = None
@@ -15,7 +15,7 @@ class Traces(NamedTuple):
 
 
 def traces(folder: Path) -> Traces:
-    """Read them. An agent that a signal ended has that signal's number, negative, as its code."""
+    """Read them. The exit code of an agent that a signal ended is minus the signal's number."""
     keeper, end = read_record(folder / "keeper.json"), read_record(folder / "exit.json") or {}
     signal, code = end.get("signal"), end.get("code")
     return Traces(

@@ -1,4 +1,4 @@
-"""How a run ended, from facts: what was heard, how the process ended, what git and checks say."""
+"""How a run ended, from facts: its output, its exit, and what git and the checks show."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -48,13 +48,13 @@ class Released(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A human must answer: this, or only what it put into the inbox already."""
+    """A human must answer: this question, or only those that are already in the inbox."""
 
     asks: Asks | None
 
 
 class Delivered(NamedTuple):
-    """The agent says it is done: now the evidence decides."""
+    """The agent reports that it is done: now the evidence decides."""
 
     no_changes: bool
 
@@ -70,11 +70,11 @@ GOES_ON = {
     Cause.CONTEXT: Reason.CONTEXT_FULL,
     Cause.DAY: Reason.BUDGET,
 }
-"""Stops after which another run goes on where this one stood."""
+"""Stops after which another run continues where this one stopped."""
 
 
 def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> Verdict:
-    """What the run amounts to before anybody has looked at the work itself."""
+    """The verdict on the run before the work itself is inspected."""
     if stop and stop.cause in BY_CAUSE:
         return of_a_stop(stop)
     if stop and stop.cause in GOES_ON and not isinstance(heard.end, Finished | Asks):
@@ -90,7 +90,7 @@ def of_the_run(heard: Heard, exit: Exit, stop: Stop | None, can: Abilities) -> V
 
 
 def _of_the_end(heard: Heard) -> Verdict | None:
-    """What the agent's last word amounts to, if it had one."""
+    """The verdict from the end that the agent reported, if any."""
     match heard.end:
         case Finished(no_changes=no_changes):
             return Delivered(no_changes)
@@ -105,7 +105,7 @@ def _of_the_end(heard: Heard) -> Verdict | None:
 
 
 def _of_a_break(broke: Broke, heard: Heard) -> Failed | Released:
-    """Trouble that is not the task's own costs no attempt."""
+    """A failure that is not the task's fault uses up no attempt."""
     reason, text = _reason(broke.reason), broke.text
     blameless = {Reason.QUOTA, Reason.AUTH, Reason.CONTEXT_FULL}
     if broke.passing:
@@ -114,18 +114,18 @@ def _of_a_break(broke: Broke, heard: Heard) -> Failed | Released:
         blameless.add(Reason.SESSION_LOST)
     if reason in blameless:
         return Released(text, None, reason)
-    return Failed(reason, text.strip() or "the agent gave up and did not say why")
+    return Failed(reason, text.strip() or "the agent gave up without a reason")
 
 
 def of_a_stop(stop: Stop) -> Failed | Released:
-    """What follows when the fleet itself lets a run go no further."""
+    """The verdict on a run that the fleet itself stopped."""
     if stop.cause in BY_CAUSE:
         return Failed(BY_CAUSE[stop.cause], stop.why)
     return Released(stop.why, None, GOES_ON.get(stop.cause))
 
 
 def timed(ended: Verdict, said_at: datetime) -> Verdict:
-    """The same, with the end of a limit where only the program's words tell it."""
+    """The same verdict, with the reset time of a limit if only the program's message has it."""
     match ended:
         case Released(note, None, Reason.QUOTA | Reason.RATE_LIMIT):
             return ended._replace(until=reset_time(note, said_at))
@@ -133,12 +133,12 @@ def timed(ended: Verdict, said_at: datetime) -> Verdict:
 
 
 def bounded(ended: Verdict, run: Run, earlier: Sequence[Run], restarts: int) -> Verdict:
-    """The same, unless the task went on in this way too often already: then it fails."""
+    """The same verdict, or a failure if the task has already continued this way too often."""
     match ended:
         case Released(note, _, Reason.STUCK) if not persistence.may_restart(earlier, restarts):
             return Failed(Reason.STUCK, f"{note}; {restarts} restarts did not help")
         case Released(note, _, Reason.CONTEXT_FULL) if not persistence.may_continue(run, earlier):
-            fruitless = f"{persistence.MOST_FRUITLESS} fresh starts in a row brought nothing new"
+            fruitless = f"{persistence.MOST_FRUITLESS} fresh starts in a row made no progress"
             return Failed(Reason.CONTEXT_FULL, f"{note}; {fruitless}")
         case Released(note, _, Reason.CRASHED) if not persistence.may_wait(earlier):
             return Failed(Reason.CRASHED, f"{note}; waiting did not help")
@@ -148,9 +148,9 @@ def bounded(ended: Verdict, run: Run, earlier: Sequence[Run], restarts: int) -> 
 def of_the_notes(
     ended: Verdict, result: Result | None, asks: Asks | None, posed: Sequence[Question] = ()
 ) -> Verdict:
-    """What the agent's notes, and questions that it `posed` in vain, add to a run that ended well.
+    """The verdict with the agent's notes and the unanswered questions that it `posed`.
 
-    A run that did not end well is moved by none.
+    They matter only if the run ended well.
     """
     if not isinstance(ended, Delivered):
         return ended
@@ -163,14 +163,14 @@ def of_the_notes(
 
 
 def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:
-    """What is wrong with the work, as git and the checks see it; None when it is good."""
+    """What is wrong with the work, according to git and the checks; None if it is good."""
     if evidence.unresolved:
         return Failed(
             Reason.MERGE_CONFLICT,
             f"the conflict is not resolved in {', '.join(evidence.unresolved[:5])}",
         )
     if not evidence.changes and not delivered.no_changes:
-        return Failed(Reason.NO_CHANGES, "the agent says it is done, but nothing changed")
+        return Failed(Reason.NO_CHANGES, "the agent reports that it is done, but nothing changed")
     for check in evidence.checks:
         if not check.passed:
             said = f"`{check.command}` failed with exit code {check.exit_code}"
@@ -179,7 +179,7 @@ def of_the_work(evidence: Evidence, delivered: Delivered) -> Failed | None:
 
 
 def _of_the_process(exit: Exit, can: Abilities) -> Verdict:
-    """The agent ended without a last word; an exit code of 0 is one only for some programs."""
+    """The verdict from the exit alone; only for some programs does an exit code of 0 mean done."""
     if exit.error:
         return Failed(Reason.CODER_MISSING, exit.error)
     if exit.lost:

@@ -1,4 +1,4 @@
-"""When a runner has to look again: at news, with a free seat, or when time alone changes things."""
+"""When a runner has to look again: after news, or when something becomes due."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -32,14 +32,14 @@ class Waiting:
         self._wake = asyncio.Event()
 
     async def begin(self) -> None:
-        """Count as news only what comes from now on."""
+        """Count as news only what happens from now on."""
         self._seen = await self._fleet.last_seq()
 
     def wake(self) -> None:
         self._wake.set()
 
     async def for_news(self, patience: Callable[[], Awaitable[float]]) -> None:
-        """Wait for news, for a wake-up, or until something can happen by itself."""
+        """Wait for news, for a wake-up, or until something may become due."""
         while not self._wake.is_set():
             changed = asyncio.ensure_future(self._fleet.changed(self._seen, await patience()))
             woken = asyncio.ensure_future(self._wake.wait())
@@ -54,7 +54,7 @@ class Waiting:
         self._wake.clear()
 
     async def patience(self, *, lands: bool, lacks_room: bool, has_seats: bool) -> float:
-        """How long nothing can happen by itself."""
+        """How long it takes at least until something becomes due."""
         longest = ROOM_S if lacks_room else LANDING_S if lands else LONGEST_S
         if not has_seats:
             return longest
@@ -63,7 +63,7 @@ class Waiting:
         return min(longest, *(_seconds_until(each, now) for each in due))
 
     async def has_news(self) -> bool:
-        """Has anything happened since the last look that may be a reason to start or to stop?"""
+        """Has anything happened since the last call that may be a reason to start or stop work?"""
         latest = await self._fleet.last_seq()
         found = await self._fleet.events(after=self._seen, kinds=NEWS, limit=1)
         self._seen = latest
@@ -71,7 +71,7 @@ class Waiting:
 
 
 async def is_over(desk: Desk, coder: str) -> bool:
-    """Is there nothing left that goes on by itself? What waits to land for a human does not."""
+    """Is there nothing left to do without a human? A landing that waits for one does not count."""
     counts = await desk.fleet.counts()
     if counts.get(State.RUNNING) or await desk.fleet.next_start():
         return False
@@ -81,7 +81,7 @@ async def is_over(desk: Desk, coder: str) -> bool:
 
 
 async def _waits_for_a_remote(desk: Desk) -> bool:
-    """Is a task ready whose repo is being copied, or whose remote does not answer?"""
+    """Is a task ready whose repo is being copied, or whose remote does not respond?"""
     away = await desk.out_of_reach()
     coming = {repo.name for repo in await desk.fleet.repos() if repo.shared} & away
     ready = await desk.fleet.list(TaskQuery(ready=True)) if coming else ()

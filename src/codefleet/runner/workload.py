@@ -34,7 +34,7 @@ class Workload:
         return [run for run in found if not among or run.task in among]
 
     async def is_over(self, coder: str) -> bool:
-        """Is there nothing left that goes on by itself, apart from what no seat could take?"""
+        """Is there nothing left to do without a human, apart from what no seat can take?"""
         among = await self.tasks()
         if not among:
             return await is_over(self.desk, coder)
@@ -44,7 +44,7 @@ class Workload:
 
 
 async def going_on(fleet: Fleet, among: Sequence[TaskId], *, seated: bool) -> Sequence[Task]:
-    """Those of these tasks that go on without a human; ready ones do if somebody is `seated`."""
+    """The tasks that make progress without a human; ready ones do if somebody is `seated`."""
     tasks = await fleet.list(TaskQuery(ids=among))
     holds = await fleet.why(tasks)
     running = {task.id for task in await fleet.list(TaskQuery(states=[State.RUNNING]))}

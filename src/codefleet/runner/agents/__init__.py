@@ -1,1 +1,1 @@
-"""One agent at work: what it is told, what is heard of it, and what it leaves behind."""
+"""One agent at work: its prompt, its output, and what it leaves behind."""

@@ -23,19 +23,19 @@ async def brief(
         trunk=repo.trunk,
         collisions=await _collisions(fleet, task),
         messages=await _messages(fleet, task, run),
-        # A stage says in its prompt which results it wants to hear of.
+        # The prompt of a stage names the results it wants.
         results=() if task.stage else await _results(fleet, task),
     )
 
 
 async def asked_before(fleet: Fleet, run: Run) -> Sequence[Question]:
-    """What agents of this run's task have asked in words, before this run."""
+    """The questions that agents of this task asked before this run, without permission requests."""
     asked = await fleet.questions_of(run.task)
     return [question for question in asked if question.run != run.id and question.tool is None]
 
 
 async def _results(fleet: Fleet, task: Task) -> Sequence[tuple[Task, Result]]:
-    """What the tasks that this one needs have come to, each by its last run that says so."""
+    """The results of the tasks that this one needs, each from its last run with a result."""
     needs = {need.id: need for need in await fleet.needs_of(task)}
     runs = await fleet.runs_of(*needs)
     said = {run.task: run.result for run in runs if run.result}
@@ -43,7 +43,7 @@ async def _results(fleet: Fleet, task: Task) -> Sequence[tuple[Task, Result]]:
 
 
 async def _collisions(fleet: Fleet, task: Task) -> Sequence[tuple[str, Sequence[str]]]:
-    """Who else is known to change the same lines, for the agent to know."""
+    """Which other tasks are known to change the same lines."""
     found = await fleet.open_conflicts()
     return [
         ((await fleet.get(other)).title, conflict.paths)
@@ -54,10 +54,10 @@ async def _collisions(fleet: Fleet, task: Task) -> Sequence[tuple[str, Sequence[
 
 
 async def _messages(fleet: Fleet, task: Task, run: Run) -> Sequence[Message]:
-    """All that humans said to the agents of this task: the last one may have died unheeding.
+    """Every message to the agents of this task: the last agent may have died before it read them.
 
     They count as delivered before the agent starts. A runner that dies in between does no harm,
-    because the prompt is written again with all that was delivered.
+    because the next prompt contains all delivered messages again.
     """
     for message in await fleet.messages_for(run):
         await fleet.delivered(message, run)

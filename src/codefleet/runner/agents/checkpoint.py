@@ -1,4 +1,4 @@
-"""Checkpoints: what an agent knew when it was stopped, enough for another to go on without it."""
+"""Checkpoints: what an agent knew when it was stopped, enough for another agent to continue."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ MOST_LINES = 100
 
 
 class Known(NamedTuple):
-    """What is left of a run for the one that continues it."""
+    """What a run leaves for the one that continues it."""
 
     why: str
     said: str = ""
@@ -27,7 +27,7 @@ class Known(NamedTuple):
 
 
 def compose(known: Known) -> str:
-    """The checkpoint as Markdown; what is not known is left out."""
+    """The checkpoint as Markdown, without the parts that are unknown."""
     parts = [f"It was stopped: {known.why}"]
     if known.commits:
         parts.append(_listed("Commits so far, newest first", known.commits))
@@ -37,12 +37,12 @@ def compose(known: Known) -> str:
     if known.plan.strip():
         parts.append(f"Its plan:\n\n{known.plan.strip()[:LONGEST_PLAN]}")
     if known.said.strip():
-        parts.append(f"Its last words:\n\n{known.said.strip()}")
+        parts.append(f"Its last message:\n\n{known.said.strip()}")
     return "\n\n".join(parts) + "\n"
 
 
 async def write(folder: Path, worktree: Path, found: Evidence, why: str, said: str) -> None:
-    """Leave a checkpoint in the run's folder. It is a help: no run fails for the lack of it."""
+    """Leave a checkpoint in the run's folder. Best effort: no run fails for lack of it."""
     with suppress(FleetError, OSError):
         log = await Git(worktree)("log", "--format=%h %s", f"{found.base}..HEAD")
         plan = await asyncio.to_thread(_read, folder / notes.PLAN)
@@ -51,7 +51,7 @@ async def write(folder: Path, worktree: Path, found: Evidence, why: str, said: s
 
 
 async def read(folder: Path) -> str:
-    """The checkpoint that a run left here; empty when it left none, or on another machine."""
+    """The checkpoint that a run left here; empty if there is none or it is on another machine."""
     return await asyncio.to_thread(_read, folder / FILE)
 
 

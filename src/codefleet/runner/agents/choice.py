@@ -1,4 +1,4 @@
-"""Which agent program a new fleet uses: one that is installed and logged in, found by asking."""
+"""Which agent program a new fleet uses: the first that is installed and logged in."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from codefleet.runner.agents.programs import program_of
 from codefleet.runner.custody import environment
 
 ORDER = ("claude", "codex", "gemini", "opencode")
-"""Which of several that are ready is taken: the first of these."""
+"""Order of preference among the programs that are ready."""
 
 
 class Candidate(NamedTuple):
@@ -25,18 +25,18 @@ class Candidate(NamedTuple):
 
     @property
     def is_ready(self) -> bool:
-        """Is it logged in, or would it be with a key that only has to be passed on?"""
+        """Is it logged in, or would it be if an existing key were passed on?"""
         return bool(self.logged_in or self.withheld)
 
 
 async def candidates(config: Config) -> list[Candidate]:
-    """The installed programs, in the order in which they are preferred; it spends no token."""
+    """The installed programs in order of preference; uses no tokens."""
     found = await asyncio.gather(*(_candidate(name, config) for name in ORDER))
     return [each for each in found if each]
 
 
 def preferred(found: Sequence[Candidate]) -> Candidate | None:
-    """The one to take: the first that is logged in, or else the first that has a key."""
+    """The program to use: the first that is logged in, or else the first that has a key."""
     logged_in = [each for each in found if each.logged_in]
     return next(iter([*logged_in, *(each for each in found if each.is_ready)]), None)
 

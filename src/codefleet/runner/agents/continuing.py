@@ -1,4 +1,4 @@
-"""How a run goes on where the last one stopped: in its session, or with the checkpoint it left."""
+"""How a run continues where the last one stopped: in its session, or from its checkpoint."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ NEEDS_A_FRESH_SESSION = (Reason.CONTEXT_FULL, Reason.SESSION_LOST)
 
 
 def session(earlier: Sequence[Run], coder: Coder, host: str) -> str | None:
-    """The session to go on with: the last run's, when it was interrupted and did not fail.
+    """The session to resume: the last run's, if that was interrupted and did not fail.
 
-    Programs keep their sessions in files of the machine that they ran on.
+    Programs keep their sessions in local files, so it must be on the same machine.
     """
     last = _last(earlier)
     if not last or last.coder != coder.name or last.reason in NEEDS_A_FRESH_SESSION:
@@ -30,7 +30,7 @@ def session(earlier: Sequence[Run], coder: Coder, host: str) -> str | None:
 
 
 async def left(earlier: Sequence[Run], coder: Coder, places: Places, host: str) -> str:
-    """What the last run left for one that cannot, or perhaps cannot, go on in its session."""
+    """What the last run left for a run that cannot, or may not be able to, resume its session."""
     is_lost = (ended := _last(earlier)) is not None and ended.reason is Reason.SESSION_LOST
     last = _last(begun(earlier))
     if not last or (coder.abilities.remembers and session(earlier, coder, host)):
@@ -43,5 +43,5 @@ async def left(earlier: Sequence[Run], coder: Coder, places: Places, host: str) 
 
 
 def _last(earlier: Sequence[Run]) -> Run | None:
-    """The last run that did more than being given back before it began."""
+    """The last run that was not given back before it began."""
     return next((run for run in reversed(earlier) if run.worktree), None)

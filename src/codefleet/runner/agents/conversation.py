@@ -1,7 +1,7 @@
-"""What is said to an agent while it runs: whether it may use a tool, a human's words, the end.
+"""What is sent to an agent while it runs: permissions, messages from humans, and the end.
 
-A decision is written down before it is carried out, and carried out again by whoever adopts the
-run. That is safe, because a line is said to an agent once, however often it is said to its keeper.
+A decision is recorded before it is carried out, and whoever adopts the run carries it out again.
+That is safe because the keeper passes each line to the agent only once.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,12 +30,12 @@ Stopping = Callable[[Cause, str], None]
 
 
 class Conversation:
-    """The fleet's side of the talk with one agent; with one that does not talk, it is silent."""
+    """The fleet's side of the conversation with one agent; silent if the coder cannot talk."""
 
     def __init__(
         self, hold: Hold, coder: Coder, kept: Kept, heard: Heard, now: Settings, stop: Stopping
     ) -> None:
-        """`now` gives the settings in force: a rule that is changed counts at once."""
+        """`now` returns the settings in force, so that a changed rule applies at once."""
         self.hold, self.kept, self.heard = hold, kept, heard
         self.settings_now, self.stop = now, stop
         self.mail = True
@@ -45,18 +45,18 @@ class Conversation:
         self._due: list[tuple[Wants, Decision]] = []
 
     async def begin(self) -> None:
-        """Learn what humans have answered and what was decided before an adoption."""
+        """Load what humans have answered and what was decided before an adoption."""
         if self._talker:
             self._answered = await permissions_of(self.hold.fleet, self.hold.run.task)
             self._decided = await self._decisions()
 
     def recall(self, signal: Signal) -> None:
-        """Hear again what was heard before an adoption."""
+        """Take in a signal again that was read before an adoption."""
         if isinstance(signal, Wants) and signal.request in self._decided:
             self._due.append((signal, self._decided[signal.request]))
 
     def weigh(self, signal: Signal, now: datetime) -> list[Event]:
-        """Decide on what the agent wants; the events are to be written before `act`."""
+        """Decide on a permission request; write the events before you call `act`."""
         if not self._talker or not isinstance(signal, Wants):
             return []
         detail = self._about(signal)
@@ -78,7 +78,7 @@ class Conversation:
         ]
 
     async def act(self) -> None:
-        """Carry out what was decided, bring what humans said, and see a turn's end."""
+        """Carry out decisions, deliver messages from humans, and handle the end of a turn."""
         if not self._talker:
             return
         for wants, decision in self._due:
@@ -92,7 +92,7 @@ class Conversation:
             case None if has_mail:
                 await self._deliver(self._talker)
             case Finished() if await self._deliver(self._talker):
-                self.heard.end = None  # it goes on with these words
+                self.heard.end = None  # it continues with this message
             case Finished() | Broke() | Limited():
                 self.kept.hush()
 
@@ -104,10 +104,9 @@ class Conversation:
         self.kept.say(talker.permit(wants, allowed=allowed, why="" if allowed else decision.why))
 
     async def _deliver(self, talker: Talker) -> bool:
-        """Bring what humans said; False when there was nothing, or nobody to hear it.
+        """Deliver messages from humans; False if there were none, or no agent to receive them.
 
-        It is said first and written down then. Whoever comes in between says it again, and it is
-        heard once.
+        Sent first, recorded afterwards: at-least-once, and the channel deduplicates.
         """
         fleet, run = self.hold.fleet, self.hold.run
         said = False
@@ -129,7 +128,7 @@ class Conversation:
         }
 
     def _about(self, wants: Wants) -> str:
-        """What rules and humans judge: where its paths lead, or its words; and keys not at all."""
+        """What rules and humans judge: the resolved paths, or else the request's text, redacted."""
         worktree = str(self.hold.run.worktree)
         words = wants.detail.removeprefix(f"{worktree}/")
         about = location.told(wants.paths, Path(worktree)) if wants.paths else words

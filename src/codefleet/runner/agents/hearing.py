@@ -1,4 +1,4 @@
-"""What was heard of an agent: signals folded into what matters at the end, and into events."""
+"""An agent's signals, folded into the state that matters at the end and into events."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,10 +36,10 @@ End = Asks | Limited | Finished | Broke
 
 @dataclass
 class Heard:
-    """The state of a conversation, as far as its output tells.
+    """The state of a conversation, as far as the output shows it.
 
-    `resumed` is the session that the program was to go on with, and `before` what earlier runs of
-    it have spent: some programs count on.
+    `resumed` is the session that the program was to resume, and `before` is what earlier runs of
+    that session have spent: some programs report cumulative usage.
     """
 
     resumed: str | None = None
@@ -61,7 +61,7 @@ class Heard:
 
     @property
     def in_tool(self) -> bool:
-        """Does the agent wait for a tool that it called?"""
+        """Is the agent waiting for a tool that it called?"""
         return self.calls > 0
 
     @property
@@ -71,12 +71,12 @@ class Heard:
 
     @property
     def summed(self) -> Usage:
-        """What the program itself has summed up."""
+        """The totals that the program itself has reported."""
         return self._added + (self._in_all - self.before if self._in_all else Usage())
 
     @property
     def unsummed(self) -> Mapping[str | None, Usage]:
-        """What its messages since then took at least, by model; a sum takes its place."""
+        """At least what its messages used since then, by model; replaced by the next total."""
         models = dict.fromkeys(used.model for used in self._messages.values())
         return {
             model: sum((u.usage for u in self._messages.values() if u.model == model), Usage())
@@ -84,21 +84,21 @@ class Heard:
         }
 
     def ask(self, asks: Asks) -> None:
-        """The run ends with this question, whatever the agent says while it is stopped."""
+        """End the run with this question, whatever the agent prints while it is being stopped."""
         self.end = self._asked = asks
 
     def take(self, signal: Signal) -> None:
-        """Fold one signal in; the last word of an agent is what counts."""
+        """Fold in one signal; the last end that an agent reports counts."""
         self.began = True
         self.worked = self.worked or isinstance(signal, Said | Tool | Touched)
         match signal:
             case Started(session, model):
                 self.session, self.model = session or self.session, model or self.model
-                # After a good end this is another turn, which may end otherwise.
+                # After a successful end this is another turn, which may end differently.
                 self.end = None if isinstance(self.end, Finished) else self.end
             case Said(text, more):
                 self.said = self.said + text if more and self._goes_on else text
-                self.calls = 0  # it speaks again only when all that it called has answered
+                self.calls = 0  # it prints text again only after all its tool calls have returned
             case Tool(done=done):
                 self.calls = max(0, self.calls + (-1 if done else 1))
             case Used():
@@ -110,10 +110,10 @@ class Heard:
             case Touched() | Wants():
                 pass
             case Limited(text, None, quota) if isinstance(self.end, Limited):
-                # the time was told before the words
+                # the reset time came before the message
                 self.end = Limited(text, self.end.resets_at, quota or self.end.quota)
             case Broke(reason="unknown") if isinstance(self.end, Broke | Limited):
-                pass  # the reason was told before
+                pass  # the reason is already known
             case _:
                 self.end = self._asked or signal
                 self.said = _words(signal) or self.said
@@ -123,7 +123,7 @@ class Heard:
         match used:
             case Used(usage, in_all=True):
                 known = self._in_all or Usage()
-                self._in_all = known + (usage - known)  # a sum that falls would be billed again
+                self._in_all = known + (usage - known)  # a total that falls would be billed again
                 self._messages = {}
             case Used(usage, model=model, message=str(id)):
                 known = self._messages[id].usage if id in self._messages else Usage()
@@ -138,7 +138,7 @@ def _words(end: End) -> str:
 
 
 def sound(signal: Signal, coder: str) -> Signal:
-    """The signal as it can be kept: a coder may be anybody's, and what it tells goes into rows."""
+    """The signal, validated for storage: a coder may be third-party code."""
     try:
         if isinstance(signal, get_args(Signal)):
             kept: Signal = msgspec.json.decode(msgspec.json.encode(signal), type=type(signal))
@@ -146,13 +146,13 @@ def sound(signal: Signal, coder: str) -> Signal:
     except (TypeError, ValueError, OverflowError):
         pass
     raise Workspace(
-        f"the coder {coder} told what cannot be kept: {signal!r:.200}",
-        hint="its tests find such mistakes: codefleet.testing.conformance",
+        f"the coder {coder} produced an invalid signal: {signal!r:.200}",
+        hint="test the coder with codefleet.testing.conformance",
     )
 
 
 def hear_the_end(heard: Heard, coder: Coder, exit_code: int | None, stderr: str) -> list[Signal]:
-    """Ask the coder what the program's end means, when its output did not tell."""
+    """Ask the coder what the program's exit means, if its output did not make that clear."""
     if heard.end is not None or exit_code is None:
         return []
     signals = [sound(signal, coder.name) for signal in coder.explain(exit_code, stderr)]
@@ -162,7 +162,7 @@ def hear_the_end(heard: Heard, coder: Coder, exit_code: int | None, stderr: str)
 
 
 def told(signal: Signal, run: Run, now: datetime) -> Iterator[Event]:
-    """The events a signal is worth."""
+    """The events to record for a signal."""
     match signal:
         case Started(session, model) if session is None or session != run.session:
             yield event("run.session", now, session or "", run=run, model=model)

@@ -1,4 +1,4 @@
-"""A finger on an agent's pulse: when its words, its processes and its files last moved."""
+"""When an agent's output, processes and files were last active."""
 
 import time
 from collections import deque
@@ -8,11 +8,11 @@ from codefleet.domain.liveness import Patience, Pulse, is_busy, window
 from codefleet.runner.custody import Kept
 
 PULSE_S = 1.0
-MEMORY_EVERY = 3  # a look at memory costs several times as much as the rest
+MEMORY_EVERY = 3  # measuring memory costs several times as much as the rest
 
 
 class Heartbeat:
-    """What moved when, by a clock that stands still while the machine sleeps."""
+    """Times of last activity, by a clock that stops while the machine sleeps."""
 
     def __init__(self, kept: Kept, worktree: Path, patience: Patience) -> None:
         self.kept, self.worktree = kept, worktree
@@ -27,12 +27,12 @@ class Heartbeat:
         self._looks = 0
 
     def output(self) -> None:
-        """The agent printed something that means something; bytes alone prove nothing."""
+        """Record meaningful output; bytes alone prove nothing."""
         self._output = time.monotonic()
         self._spoke = True
 
     def due(self) -> bool:
-        """Is it time to feel again? A look at the processes and files costs more than a read."""
+        """Is it time to check again? Checking processes and files costs more than a read."""
         now = time.monotonic()
         if now - self._felt < self._every:
             return False
@@ -40,13 +40,13 @@ class Heartbeat:
         return True
 
     def memory_mb(self, known: int) -> int:
-        """The most memory that was seen so far, where `known` was the most before."""
+        """The peak memory so far, where `known` is the previous peak."""
         self._looks += 1
         return known if self._looks % MEMORY_EVERY != 1 else max(known, self.kept.memory_mb())
 
     def read(self, tool_running: bool) -> Pulse:
         now = time.monotonic()
-        if now - self._output < self._every:  # who talks lives: no need to look at its processes
+        if now - self._output < self._every:  # output proves life: no need to check processes
             self._cpu = self._files = now
         else:
             self._look(now)
@@ -66,7 +66,7 @@ class Heartbeat:
             self._newest, self._files = newest, now
 
     def _works(self, now: float) -> bool:
-        """Did its processes work in the last while, more than a program that only waits does?"""
+        """Did its processes recently use more CPU than an idle program does?"""
         self._samples.append((now, self.kept.cpu_seconds()))
         while len(self._samples) > 2 and now - self._samples[1][0] >= self._window:
             self._samples.popleft()
@@ -75,7 +75,7 @@ class Heartbeat:
 
 
 def _newest_change(worktree: Path) -> float:
-    """The latest change to the worktree's top folders and index: cheap, and enough for a pulse."""
+    """The latest change at the top level of the worktree: cheap, and enough as a sign of life."""
     newest = 0.0
     for entry in (worktree, *worktree.iterdir()) if worktree.is_dir() else ():
         try:

@@ -1,4 +1,4 @@
-"""Writing into the notes of a live run on behalf of its agent, who may not be able to itself."""
+"""Writing into the notes of a live run for its agent, which may not be able to do so itself."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ async def note(run: Run, text: str) -> None:
 
 
 async def checkpoint(run: Run, text: str) -> None:
-    """Add to where the work stands."""
+    """Add to the status of the work."""
     await _append(run, notes.PLAN, f"\n## Checkpoint\n\n{_words(text)}\n")
 
 
@@ -32,7 +32,7 @@ async def _append(run: Run, name: str, text: str) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    """No link is followed, whatever the agent put in the file's place."""
+    """Append without following links, whatever the agent put in the file's place."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         handle = os.open(file, flags, 0o644)
@@ -44,7 +44,7 @@ def _write(file: Path, text: str) -> None:
 
 def _words(text: str) -> str:
     if not text.strip():
-        raise Invalid("this needs words", hint="say it in a sentence or two")
+        raise Invalid("the text is empty", hint="write a sentence or two")
     if len(text) > LONGEST:
-        raise Invalid(f"at most {LONGEST} characters", hint="say it more briefly")
+        raise Invalid(f"at most {LONGEST} characters", hint="shorten it")
     return text.strip()

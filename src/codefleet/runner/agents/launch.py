@@ -1,4 +1,4 @@
-"""An agent is brought to life: alone in its folder, with its prompt, its notes and its tools."""
+"""Starting an agent: alone in its folder, with its prompt, its notes and its tools."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from codefleet.runner.places import Places
 
 
 async def silence_earlier(hold: Hold, places: Places, notebook: Notebook) -> None:
-    """An agent whose runner froze past its lease may still work: never two in one folder."""
+    """Kill earlier agents whose runner lost its lease: never two agents in one folder."""
     for run in await hold.fleet.runs_of(hold.run.task):
         if run.number < hold.run.number and run.host == hold.run.host:
             kept = await custody.adopt(places.run(run))
@@ -46,7 +46,7 @@ class Launch:
         return self.hold.run
 
     async def agent(self, coder: Coder, task: Task, repo: Repo, conflicts: Sequence[str]) -> Kept:
-        """Tell the agent all it needs to know, and start it under a keeper."""
+        """Write the agent's prompt, and start it under a keeper."""
         folder = self.places.run(self.run)
         story = await brief(self.fleet, task, self.run, repo, self.settings, conflicts)
         session = continuing.session(story.earlier, coder, self.run.host)

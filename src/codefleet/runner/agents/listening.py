@@ -1,4 +1,4 @@
-"""Reading a living agent on a tick: lines -> signals -> events, and a finger on its pulse."""
+"""Reading a live agent at intervals: lines -> signals -> events, and signs of life."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +57,7 @@ class Listener:
         self._life = Life.ALIVE
 
     async def listen(self) -> Exit:
-        """Follow the agent to its end; every line is told exactly once, whoever was reading."""
+        """Follow the agent to its end; every line is recorded exactly once, whoever reads it."""
         await self.talk.begin()
         self._replay()
         await self.talk.act()
@@ -81,7 +81,7 @@ class Listener:
             lost.cancel()
 
     async def _next_beat(self, *sooner: asyncio.Future[Any]) -> None:
-        """Wait for the beat of all listeners, or until one of these is done."""
+        """Wait for the beat that all listeners share, or until one of these is done."""
         beat = self._beat.next()
 
         def wake(_: object) -> None:
@@ -95,14 +95,14 @@ class Listener:
             one.remove_done_callback(wake)
 
     def _replay(self) -> None:
-        """After an adoption: hear again, silently, what an earlier reader has told already."""
+        """After an adoption: take in, without recording it, what an earlier reader has recorded."""
         for line in self._tail.earlier():
             for signal in self._signals(line):
                 self.heard.take(signal)
                 self.talk.recall(signal)
 
     async def _read(self, *, final: bool = False) -> bool:
-        """Take in what has arrived, and tell it together with how far one has read."""
+        """Take in what has arrived, and record it together with the offset."""
         lines = self._tail.read(final=final)
         if lines is None:
             return False
@@ -120,7 +120,7 @@ class Listener:
         return True
 
     def _hear(self, lines: Sequence[str], now: datetime) -> list[Event]:
-        """What to tell of these lines. A flood is cut short: the run's own log has all of it."""
+        """The events for these lines. A flood is cut short: the run's own log has all of it."""
         events: list[Event] = []
         decisions: list[Event] = []
         left_out = 0
@@ -134,12 +134,12 @@ class Listener:
                 if not is_flood:
                     events += told(signal, self.hold.run, now)
         if left_out:
-            words = f"and {left_out} lines more at once; all of it is in {self.kept.folder}"
+            words = f"{left_out} more lines omitted; the full output is in {self.kept.folder}"
             events.append(event("run.said", now, words, run=self.hold.run, left_out=left_out))
         return [*events, *decisions]
 
     async def _close_the_bill(self) -> None:
-        """Book what a program used and did not sum up, and warn of limits that came near."""
+        """Book usage that the program did not total, and warn about limits that are close."""
         now = await self.hold.fleet.now()
         prompt = self.kept.folder / "prompt.md"
         if rest := self.ledger.close(self.hold.run, self.heard, prompt, now):
@@ -147,14 +147,14 @@ class Listener:
         await self.allowance.warn()
 
     def _signals(self, line: str) -> Iterator[Signal]:
-        """What a line means, without keys; what goes back to the agent stays as it is."""
+        """The signals in a line, redacted, except what goes back to the agent."""
         for signal in self.coder.read(line):
             is_sent_back = isinstance(signal, Wants)
             kept = signal if is_sent_back else redacted(signal, self.hold.secrets, abridged)
             yield sound(kept, self.coder.name)
 
     async def _feel(self) -> None:
-        """Stop an agent that overran its time, money or context, or shows no sign of life."""
+        """Stop an agent that exceeds its time, money or context, or shows no sign of life."""
         if not self._pulse.due():
             return
         self._measure()
@@ -173,17 +173,17 @@ class Listener:
         return windows.too_full(filled, self._window(), share)
 
     def _window(self) -> int:
-        """The size of the agent's context window in tokens; 0 if nobody knows."""
+        """The size of the agent's context window in tokens; 0 if unknown."""
         return windows.size(self.heard, self.hold.run.model, self.coder.name, self.settings)
 
     async def _heed(self) -> None:
-        """Stop an agent that its provider refuses, and that would go on asking."""
+        """Stop an agent that keeps retrying although its provider refuses it."""
         match self.heard.end:
             case Broke(why, retrying=True):
                 await self._halt(Cause.REFUSED, why)
 
     def _measure(self) -> None:
-        """Know how much memory and context it takes and, by a clock nobody can set, how long."""
+        """Record memory and context in use and, by a clock that cannot be set, the time taken."""
         run = self.hold.run
         self.hold.remember(
             memory_mb=self._pulse.memory_mb(run.memory_mb),
@@ -192,7 +192,7 @@ class Listener:
         )
 
     async def _worked_longer_than(self, limit: float) -> bool:
-        """Has it taken so long, without the time in which it waited for humans?"""
+        """Has it worked longer than this, not counting the time it waited for humans?"""
         took = self.hold.run.worked.seconds if self.hold.run.worked else 0.0
         if took <= limit:
             return False
@@ -200,14 +200,14 @@ class Listener:
         return took - waited > limit
 
     async def _waits_for_a_human(self) -> bool:
-        """Is a question open that it asked in its turn, and for whose answer it may still wait?"""
+        """Did it ask a question during its turn that is open and not yet timed out?"""
         fleet, bound = self.hold.fleet, self.settings.answer_s
         return any([await fleet.open_for(q) < bound for q in await fleet.posed(self.hold.run)])
 
     async def _judge(self) -> None:
         verdict = liveness.judge(self._pulse.read(self.heard.in_tool), self._patience)
         if verdict.life is not Life.ALIVE and await self._waits_for_a_human():
-            self._pulse.output()  # its silence is ours; it begins anew when we have answered
+            self._pulse.output()  # it waits for us; its silence counts again from the answer
             return
         if verdict.life is Life.STUCK:
             await self._halt(Cause.STUCK, ", ".join(verdict.reasons))

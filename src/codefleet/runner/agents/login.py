@@ -1,4 +1,4 @@
-"""What a human can do for a program that is logged out; often its key is just not passed on."""
+"""What a human can do about a program that is not logged in; often its key is not passed on."""
 
 import os
 import re
@@ -14,9 +14,9 @@ VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 
 
 def withheld(coder: Coder, config: Config, words: str = "") -> list[str]:
-    """The keys that are set here and would log the program in, but that agents do not get.
+    """The keys that are set here and would log the program in, but are not passed to agents.
 
-    Names of keys in `words` count as well: a program's complaint, or its own settings.
+    Names of keys in `words` (an error message, or the program's settings) count as well.
     """
     env = config.coders.get(coder.name, {}).get("env")
     passed = environment(config.environment, env if isinstance(env, Mapping) else {})
@@ -27,7 +27,7 @@ def withheld(coder: Coder, config: Config, words: str = "") -> list[str]:
 
 
 def not_passed_on(names: Sequence[str]) -> str:
-    """What is wrong with keys that agents do not get."""
+    """The problem with keys that are not passed to agents."""
     are = "is" if len(names) == 1 else "are"
     return (
         f"{', '.join(names)} {are} set, but agents see only the variables that `environment` names"
@@ -41,7 +41,7 @@ def pass_on(names: Sequence[str], config: Config) -> str:
 
 
 def remedy(coder: Coder, config: Config, words: str) -> str:
-    """What to do about a program that says in these words that it is logged out."""
+    """What to do about a program that reports in `words` that it is not logged in."""
     if names := withheld(coder, config, words):
         return f"{not_passed_on(names)}: {pass_on(names, config)}"
     log_in = coder.probe.log_in if isinstance(coder, Probed) else ""

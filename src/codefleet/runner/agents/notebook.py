@@ -1,4 +1,4 @@
-"""A run's papers from its start to its end: laid out, brought home, redacted, and read."""
+"""A run's notes from start to end: laid out, brought home, redacted, and read."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ from codefleet.runner.hold import Hold
 from codefleet.runner.places import Places
 
 TALK = ("stdout.jsonl", "stderr.log", channel.LINES)
-BLOCKED = "The agent says that it is blocked, but not by what."
+BLOCKED = "The agent reports that it is blocked, but not why."
 
 
 class Notebook:
-    """The notes of one run, in its worktree while it lasts and in its folder ever after."""
+    """The notes of one run: in its worktree while it lasts, in its folder afterwards."""
 
     def __init__(self, places: Places, hold: Hold) -> None:
         self._places, self._hold = places, hold
 
     async def open(self, earlier: Sequence[Run], asked: Sequence[Question]) -> str:
-        """Lay out what earlier runs left, and return the name of the folder it is in."""
+        """Lay out the notes of earlier runs, and return the name of their folder."""
         run = self._hold.run
         folder = await _folder(run)
         contents = notes.latest([self._places.run(each) for each in earlier])
@@ -36,16 +36,16 @@ class Notebook:
         return folder.name
 
     async def close(self) -> None:
-        """Bring the notes home and take keys out of all files; what fails is told, and left."""
+        """Bring the notes home and redact all files; a step that fails is only reported."""
         for step in (self._bring_home, self._redact):
             try:
                 await step(self._hold.run)
             except Workspace as trouble:
-                with suppress(Stale):  # a run that lost its task has nobody to tell
+                with suppress(Stale):  # a run that lost its task cannot report
                     await self._hold.tell("run.warned", trouble.problem)
 
     async def close_for(self, run: Run) -> None:
-        """The same for a run that lost its task, whose worktree may be another's by now."""
+        """The same for a run that lost its task, whose worktree may belong to another by now."""
         with suppress(Workspace):
             if _has_place(run) and notes.belongs_to(await _folder(run), run.id):
                 await self._bring_home(run)
@@ -55,9 +55,9 @@ class Notebook:
     async def says(
         self, asked: Sequence[Question], *, hands_on: bool = False
     ) -> tuple[Result | None, Asks | None]:
-        """What the agent left in its notes: its result, and what it asks.
+        """The result and the questions that the agent left in its notes.
 
-        One that `hands_on` its result and is blocked, but asks nothing, tells it to the next stage.
+        With `hands_on`, a blocked agent without a question passes its result to the next stage.
         """
         home = self._places.run(self._hold.run)
         found = await self._result(notes.at_home(home, notes.RESULT))
@@ -84,7 +84,7 @@ class Notebook:
             await asyncio.to_thread(notes.bring_home, await _folder(run), home)
 
     async def _redact(self, run: Run) -> None:
-        """While the agent ran, its output was its own; now it is ours to keep."""
+        """Redact what is kept; while the agent ran, its files could not be touched."""
         home = self._places.run(run)
         for name in (*TALK, *notes.FILES):
             await asyncio.to_thread(redact_file, home / name, self._hold.secrets)

@@ -1,8 +1,8 @@
-"""The notes of a task: files that its agents keep in the worktree, handed on from run to run.
+"""The notes of a task: files that its agents keep in the worktree, passed on from run to run.
 
-They stand in a folder that git ignores, because a sandboxed agent may write nowhere else. When a
-run ends they go home into the run's folder, and the next run of the task gets them from there.
-Whatever an agent puts in their place, no link is followed and no file is read without a bound.
+They are in a folder that git ignores, because a sandboxed agent may write nowhere else. When a run
+ends they move into the run's folder, and the next run of the task gets them from there. Whatever
+an agent puts in their place, no link is followed and every read is bounded.
 """
 
 import os
@@ -21,24 +21,24 @@ from codefleet.runner.repos.slot import unlock_folders
 
 PLAN, KNOWLEDGE, QUESTIONS, RESULT = "PLAN_AND_STATUS.md", "KNOWLEDGE.md", "Q&A.md", "result.json"
 CARRIED_ON = (PLAN, KNOWLEDGE)
-"""What the next run finds as the last one left it; the rest is written anew."""
+"""What the next run finds unchanged; the rest is written anew."""
 FILES = (*CARRIED_ON, QUESTIONS, RESULT)
 LARGEST = 256 * 1024
-CUT = "\n\n(it was longer; the rest was not kept)\n"
+CUT = "\n\n(truncated; the rest was not kept)\n"
 NAME = ".codefleet"
 IGNORE = ".gitignore"
 NO_FOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 async def folder_name(worktree: Path, base: str) -> str:
-    """The name of the folder in this worktree: one that the user's repository does not have."""
+    """The name of the folder in this worktree: one that the user's repository does not use."""
     tracked = set((await Git(worktree)("ls-tree", "--name-only", "-z", base)).split("\0"))
     names = (NAME if number == 0 else f"{NAME}-{number}" for number in count())
     return next(name for name in names if name not in tracked)
 
 
 def lay_out(folder: Path, run: RunId, contents: Mapping[str, str]) -> None:
-    """Make the folder with these files, whatever stood there before."""
+    """Create the folder with these files, replacing whatever was there."""
     try:
         _remove(folder)
         folder.mkdir()
@@ -57,7 +57,7 @@ def belongs_to(folder: Path, run: RunId) -> bool:
 
 
 def bring_home(folder: Path, home: Path) -> None:
-    """Move the notes into the run's folder; done again after a crash, it loses nothing."""
+    """Move the notes into the run's folder; safe to repeat after a crash."""
     try:
         for name, text in _read_all(folder, FILES).items():
             draft = home / f"{name}.draft"
@@ -68,12 +68,12 @@ def bring_home(folder: Path, home: Path) -> None:
         raise Workspace(
             f"the notes are still in {folder}: {trouble.strerror}", hint="is the disk full?"
         ) from None
-    with suppress(OSError):  # git ignores what stays, and the next run removes it
+    with suppress(OSError):  # git ignores what remains, and the next run removes it
         _remove(folder)
 
 
 def latest(homes: Sequence[Path]) -> dict[str, str]:
-    """What the next run goes on with: of each file the newest in these folders, old to new."""
+    """The notes for the next run: the newest of each file in these folders, oldest first."""
     found: dict[str, str] = {}
     for home in homes:
         found |= _read_all(home, CARRIED_ON)
@@ -81,24 +81,24 @@ def latest(homes: Sequence[Path]) -> dict[str, str]:
 
 
 async def newest(home: Path, runs: Sequence[Run]) -> dict[str, str]:
-    """The plan and the knowledge of a task as they stand now, also while an agent writes them."""
+    """The current plan and knowledge of a task, even while an agent is writing them."""
     places = Places(home)
     found = latest([places.run(run) for run in runs])
     for run in runs:
         if run.is_live and run.worktree and run.base and Path(run.worktree).is_dir():
-            with suppress(Workspace):  # its folder may go at any moment
+            with suppress(Workspace):  # its folder may be removed at any moment
                 folder = Path(run.worktree) / await folder_name(Path(run.worktree), run.base)
                 found |= latest([folder]) if belongs_to(folder, run.id) else {}
     return found
 
 
 def at_home(home: Path, name: str) -> str:
-    """One of the notes as the run left it; empty when there is none."""
+    """One of the notes as the run left it; empty if there is none."""
     return _read_all(home, (name,)).get(name, "")
 
 
 def _read_all(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """The regular files of these names in a folder, read without following any link."""
+    """The regular files with these names in a folder, read without following links."""
     try:
         inside = os.open(folder, NO_FOLLOW | os.O_DIRECTORY)
     except OSError:
@@ -127,7 +127,7 @@ def _read(folder: int, name: str) -> str | None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove what stands there; of a link only the link."""
+    """Remove the folder; if it is a link, only the link."""
     if folder.is_dir() and not folder.is_symlink():
         folder.chmod(stat.S_IRWXU)
         unlock_folders(folder)

@@ -1,4 +1,4 @@
-"""What lets the agent of a run act through the fleet's tools as that run, and as no other."""
+"""Access for an agent to the fleet's tools, as its own run and no other."""
 
 import json
 import os
@@ -17,7 +17,7 @@ VARIABLE = "FLEET_TOKEN_FILE"
 
 
 def offered(fleet: Fleet, token: Path, *, wanted: bool) -> Sequence[str]:
-    """How an agent starts its tools; not at all where they, or their library, are not there."""
+    """The command that starts an agent's tools; empty if they are unwanted or not installed."""
     return call(fleet.home, token) if wanted and find_spec("mcp") else ()
 
 
@@ -32,9 +32,9 @@ def grant(fleet: Fleet, run: RunId, folder: Path) -> Path:
 
 
 def _note_settings(file: Path) -> None:
-    """Keep what the tools need and the agent's environment does not have: where the store is.
+    """Keep what the tools need and the agent's environment lacks: where the store is.
 
-    Its address may hold a password, so it is neither an argument nor a variable of the agent's.
+    Its address may contain a password, so the agent gets it neither as argument nor as variable.
     """
     needed = {name: os.environ[name] for name in NEEDED if name in os.environ}
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -43,15 +43,15 @@ def _note_settings(file: Path) -> None:
 
 
 def recall_settings(token: Path) -> None:
-    """Take on what the runner knew of the store, in the process that serves a run's tools."""
+    """Load the runner's store settings in the process that serves a run's tools."""
     try:
         known = json.loads(token.with_name(SETTINGS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return  # a run from before there was such a file
+        return  # a run from before this file existed
     os.environ.update({name: str(known[name]) for name in NEEDED if name in known})
 
 
 def call(home: Path, token: Path) -> tuple[str, ...]:
-    """How an agent program starts the MCP server of its run. The token itself is in no argument."""
+    """The command that starts the MCP server of a run. The token itself is in no argument."""
     program = (sys.executable, "-m", "codefleet", "--home", str(home), "mcp")
     return (*program, "--toolsets", "agent", "--token-file", str(token))

@@ -1,4 +1,4 @@
-"""Leave to use a tool, as it is asked of humans: the question, their answers, and no answer."""
+"""Permission to use a tool, as humans see it: the question, their answers, and no answer."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,28 +15,28 @@ from codefleet.runner.desk import Desk
 
 
 def unheeded(rules: Sequence[Rule], coder: Coder) -> str:
-    """What to say when rules forbid something to a coder that asks nobody; else nothing."""
+    """The warning if rules restrict a coder that cannot ask for permission; else empty."""
     if coder.abilities.talks or all(rule.then is Ruling.ALLOW for rule in rules):
         return ""
-    return f"{coder.name} cannot be asked for leave: the rules of [[policy]] do not hold for it"
+    return f"{coder.name} does not ask for permission: the rules of [[policy]] do not apply to it"
 
 
 def question(tool: str, detail: str) -> Asks:
-    """The request as a human finds it in the inbox."""
+    """The request as it appears in the inbox."""
     return Asks(f"May it use {tool}?\n{detail}".strip(), ANSWERS, tool, detail)
 
 
 async def permissions_of(fleet: Fleet, task: TaskId) -> Sequence[Question]:
-    """What was asked for this task about tools and is answered, in the order of the answers."""
+    """The answered permission requests of this task, in the order of the answers."""
     answered = [q for q in await fleet.questions_of(task) if q.answered_at]
     return sorted((q for q in answered if q.tool), key=lambda q: cast(datetime, q.answered_at))
 
 
 async def deny_unanswered(desk: Desk) -> None:
-    """Whoever waits for leave that nobody gives in time is denied it, and goes on."""
+    """Deny permission requests that nobody answers in time."""
     waiting = [q for q in await desk.fleet.open_questions() if q.tool]
     for asked in waiting:
-        with suppress(FleetError):  # answered at this moment, or in a repo that is not here
+        with suppress(FleetError):  # answered just now, or in a repo that is not here
             repo = await desk.repo((await desk.fleet.get(asked.task)).repo)
             settings = desk.settings(repo)
             if await desk.fleet.open_for(asked) >= settings.permission_s:

@@ -1,7 +1,7 @@
-"""Asking an agent program about itself: is it there, which version, our flags, is it logged in?
+"""Probing an agent program: is it installed, which version, which flags, is it logged in?
 
-Nothing here spends a token. A program gets the environment that its agents would get, an empty
-folder to stand in, no input, and a bounded time to answer.
+Nothing here uses tokens. A program gets the environment that its agents would get, an empty
+working directory, no input, and a time limit.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Reply(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What is known of a coder's program; `silent` says what it did not answer, and why."""
+    """What is known about a coder's program; `silent` states what it did not answer, and why."""
 
     name: str
     path: str | None = None
@@ -47,7 +47,7 @@ class Program(NamedTuple):
 
 
 def calls(coder: Coder, options: Mapping[str, object]) -> list[Sequence[str]]:
-    """How runs would call the program: at first and, if it can, to go on with a session."""
+    """How runs would call the program: to start and, if it can, to resume a session."""
     plain = {name: value for name, value in options.items() if name != "args"}
     sessions = (None, "session") if coder.abilities.resume else (None,)
     return [coder.start(sample(plain, session)).argv for session in sessions]
@@ -61,7 +61,7 @@ def flags(argv: Sequence[str]) -> list[str]:
 
 
 def program(argv: Sequence[str]) -> str:
-    """The program that a call is for: behind a bridge of ours, it is named after a bare `--`."""
+    """The program that a call runs: one of our bridges names it after a bare `--`."""
     bridged = argv[0] == sys.executable and "--" in argv
     return argv[list(argv).index("--") + 1] if bridged else argv[0]
 
@@ -69,7 +69,7 @@ def program(argv: Sequence[str]) -> str:
 async def examine(
     program: str, used: Sequence[str], probe: Probe, env: Mapping[str, str]
 ) -> Program:
-    """Find a program and let it tell about itself, all at once."""
+    """Find a program and ask it all questions at once."""
     path = shutil.which(program, path=env.get("PATH"))
     if path is None:
         return Program(program)
@@ -91,7 +91,7 @@ async def examine(
 
 
 async def ask(argv: Sequence[str], env: Mapping[str, str], folder: Path) -> Reply:
-    """Call a program and hear it out, as far as that is reasonable."""
+    """Call a program and read its output, within bounds."""
     words = " ".join((Path(argv[0]).name, *argv[1:]))
     try:
         process = await asyncio.create_subprocess_exec(
@@ -119,7 +119,7 @@ async def ask(argv: Sequence[str], env: Mapping[str, str], folder: Path) -> Repl
 
 
 async def _some(stream: asyncio.StreamReader | None) -> str:
-    """All that is said, up to a limit; what comes after it is not heard."""
+    """The output up to a limit; the rest is discarded."""
     said = b""
     while stream and (more := await stream.read(1 << 16)):
         said = (said + more)[:LONGEST_ANSWER]
@@ -142,7 +142,7 @@ def _version(reply: Reply | BaseException | None) -> str | None:
 
 
 def _missing(reply: Reply | BaseException | None, used: Sequence[str]) -> tuple[str, ...]:
-    """The flags that its help does not name; who says nothing is not blamed for that as well."""
+    """The flags that its help does not name; none if it printed no help."""
     if not isinstance(reply, Reply):
         return ()
     known = set(re.findall(r"(?<![\w-])--?\w[\w-]*", reply.said))
@@ -150,7 +150,7 @@ def _missing(reply: Reply | BaseException | None, used: Sequence[str]) -> tuple[
 
 
 def files_of(probe: Probe, env: Mapping[str, str]) -> Mapping[str, str]:
-    """What stands in the files of a program that tell about its login."""
+    """The contents of the program's files that show whether it is logged in."""
     variable, usual = probe.folder
     folder = Path(env.get(variable) or usual.replace("~", env.get("HOME", "~"), 1))
     return {name: text for name in probe.files if (text := _text(folder / name)) is not None}
@@ -172,7 +172,7 @@ def _text(file: Path) -> str | None:
 
 
 def sample(options: Mapping[str, object], session: str | None = None) -> Assignment:
-    """A run that will never be, to see how a program would be called."""
+    """A sample run, to see how a program would be called."""
     task = Task(
         id=TaskId("t"), title="A task", repo="repo", created_at=LONG_AGO, updated_at=LONG_AGO
     )
@@ -194,7 +194,7 @@ def sample(options: Mapping[str, object], session: str | None = None) -> Assignm
 
 
 def _model(options: Mapping[str, object]) -> str:
-    """Any model; where it chooses one of several agents, and none is the usual, the first."""
+    """Any model; where it selects one of several agents and there is no default, the first."""
     agents = options.get("agents")
     if isinstance(agents, Mapping) and agents and "argv" not in options:
         return str(next(iter(agents)))

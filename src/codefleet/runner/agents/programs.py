@@ -1,4 +1,4 @@
-"""The programs behind coders: are they installed here, and how does one get them?"""
+"""The programs behind coders: whether they are installed here, and how to get them."""
 
 import shutil
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from codefleet.runner.agents.probe import program as called_by
 
 
 def program_of(coder: Coder, options: Mapping[str, object]) -> str | None:
-    """The program that a run would start, where that can be known."""
+    """The program that a run would start, if known."""
     argv = options.get("argv")
     named = argv[0] if isinstance(argv, list) and argv else options.get("program")
     usual: str | None = getattr(coder, "program", None)
@@ -22,11 +22,11 @@ def program_of(coder: Coder, options: Mapping[str, object]) -> str | None:
 
 
 def missing(name: str, config: Config) -> str:
-    """What to say of a coder whose program is not installed here; empty if there is nothing."""
+    """The message about a coder whose program is not installed here; else empty."""
     try:
         coder = registry.coder(name)
     except FleetError:
-        return ""  # told where the coder is named
+        return ""  # reported where the coder is named
     program = program_of(coder, config.coders.get(name, {}))
     if program is None or shutil.which(program):
         return ""
@@ -34,18 +34,18 @@ def missing(name: str, config: Config) -> str:
 
 
 def without_script(task: Task, coder: str, config: Config) -> str:
-    """What to say of a task for the scripted agent that holds no script."""
+    """The message about a task for the scripted agent that contains no script; else empty."""
     given = {**config.coders.get(coder, {}), **task.options}
     if coder != "scripted" or "scripts" in given or any(blocks(task.prompt, "fleet")):
         return ""
     return (
-        f"task {task.id} goes to `scripted`, which only does what a script says, and it has none: "
+        f"task {task.id} goes to `scripted`, which only runs scripts, but it contains none: "
         "choose an agent with --coder, or for all tasks: `fleet config set coder NAME`"
     )
 
 
 def refuse_missing(coder: Coder, start: Start, env: Mapping[str, str], worktree: Path) -> None:
-    """Refuse to start a program that is not there, in words that say how to get it."""
+    """Refuse to start a program that is not installed, and explain how to get it."""
     program = called_by(start.argv)
     is_path = "/" in program
     wanted = str(worktree / program) if is_path else program

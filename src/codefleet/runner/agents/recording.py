@@ -11,7 +11,7 @@ from codefleet.runner.custody import Exit, split_lines
 
 
 class Recording(NamedTuple):
-    """What was heard, signal by signal and in all, and what the run amounts to."""
+    """The signals, the state they add up to, and the verdict on the run."""
 
     signals: list[Signal]
     heard: Heard
@@ -21,7 +21,7 @@ class Recording(NamedTuple):
 def read(
     coder: Coder, output: bytes, exit: Exit, stderr: str = "", *, printed_at: datetime
 ) -> Recording:
-    """Read the output of a program that ended so, by its last line at `printed_at`."""
+    """Read the output of a program with this exit, whose last line was printed at `printed_at`."""
     heard = Heard()
     told = (signal for line in split_lines(output) for signal in coder.read(line))
     signals = [sound(signal, coder.name) for signal in told]

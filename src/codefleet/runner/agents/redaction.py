@@ -1,4 +1,4 @@
-"""No key is stored: what is written about a run is redacted before, its files when it has ended."""
+"""No key is stored: records of a run are redacted before writing, its files when it has ended."""
 
 import os
 from collections.abc import Callable, Collection, Iterator
@@ -17,9 +17,9 @@ PEM_BEGIN, PEM_END = b"-----BEGIN ", b"-----END "
 
 
 def abridged(text: str, known: Collection[str]) -> str:
-    """The text redacted, and of a huge one only the two ends, which are all that is ever stored.
+    """The text redacted and, if huge, cut to its two ends, which are all that is ever stored.
 
-    Each end is redacted with more than it keeps, so no key is cut before it is seen.
+    Each end is redacted with a margin before it is cut, so that no key is cut in half.
     """
     if len(text) <= LONGEST_WORDS:
         return redact(text, known)
@@ -51,7 +51,7 @@ def redacted(
 
 
 def redact_file(path: Path, known: Collection[str]) -> None:
-    """Redact a file that nobody writes to any more: whole or not at all, each byte in its place."""
+    """Redact a file that nobody writes to any more, atomically and without moving any byte."""
     try:
         with path.open("rb") as file:
             is_clean = all(is_clean for _, is_clean in _cleaned(file, known))
@@ -61,7 +61,7 @@ def redact_file(path: Path, known: Collection[str]) -> None:
         return
     except OSError as trouble:
         raise Workspace(
-            f"cannot take the keys out of {path}: {trouble.strerror}", hint="is the disk full?"
+            f"cannot redact {path}: {trouble.strerror}", hint="is the disk full?"
         ) from None
 
 
@@ -77,9 +77,9 @@ def _replace(path: Path, known: Collection[str]) -> None:
 
 
 def _cleaned(file: BinaryIO, known: Collection[str]) -> Iterator[tuple[bytes, bool]]:
-    """The file redacted, piece by piece, and whether each was clean before.
+    """The redacted file, piece by piece, and whether each piece was clean before.
 
-    The end of each is looked at again with the next: a value may be broken at that line.
+    The end of each piece is checked again with the next: a value may span the two.
     """
     margin = 4 * max(map(len, known), default=0) + SHORT_MARGIN
     held = b""
@@ -92,7 +92,7 @@ def _cleaned(file: BinaryIO, known: Collection[str]) -> Iterator[tuple[bytes, bo
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """The file in pieces that end with a line, and with none in the middle of a private key."""
+    """The file in pieces that end at a line end, and never inside a private key."""
     while piece := file.read(CHUNK):
         piece += file.readline()
         begun = piece.rfind(PEM_BEGIN, -LONGEST_PEM)

@@ -1,4 +1,4 @@
-"""Every coder's program, asked at once: who is there, and is who is needed fit for work?"""
+"""Every coder's program, probed at once: which are installed, and do the needed ones work?"""
 
 import asyncio
 from collections import defaultdict
@@ -18,13 +18,13 @@ from codefleet.runner.finding import Finding
 NO_PROBE = Probe(version=(), help=())
 
 Wanted = Mapping[str, str]
-"""Names of coders that something needs, each with what that is."""
+"""Names of the coders that are needed, each with what needs it."""
 
 
 class Called(NamedTuple):
-    """A coder, and its program as far as it could be asked; else what is wrong with it.
+    """A coder, and its program if it could be probed; else what is wrong with it.
 
-    One that nobody has set up is not broken.
+    A coder that nobody has set up is not broken.
     """
 
     name: str
@@ -55,7 +55,7 @@ def wanted(settings: Mapping[str, Config], tasks: Iterable[Task]) -> Wanted:
 
 
 async def roll_call(config: Config, wanted: Wanted) -> list[Finding]:
-    """What is to be said of every coder that is installed or wanted."""
+    """The findings about every coder that is installed or wanted."""
     names = registry.names()
     called = await asyncio.gather(*(_call(name, config) for name in names))
     named = {*wanted, *config.coders}
@@ -71,7 +71,7 @@ async def _call(name: str, config: Config) -> Called:
     options = config.coders.get(name, {})
     try:
         coder = registry.coder(name)
-    except Exception as wrong:  # whatever a plug-in of somebody else does
+    except Exception as wrong:  # a third-party plug-in may raise anything
         return _unusable(name, wrong, is_broken=True)
     try:
         calls = probe.calls(coder, options)
@@ -98,7 +98,7 @@ def _unusable(name: str, wrong: Exception, *, is_broken: bool) -> Called:
     if isinstance(wrong, FleetError):
         return Called(name, wrong=wrong.problem, mend=wrong.hint, is_broken=is_broken)
     told = f"it cannot be used: {wrong!r}"
-    return Called(name, wrong=told, mend="upgrade the package that brings it", is_broken=is_broken)
+    return Called(name, wrong=told, mend="upgrade the package it comes from", is_broken=is_broken)
 
 
 def _variables(coder: Coder, options: Mapping[str, object]) -> Mapping[str, str]:
@@ -135,23 +135,23 @@ def _finding(called: Called, wanted: Wanted) -> Finding:
 
 
 def _may_do_without(called: Called, program: Program) -> bool:
-    """Is all that is to be said of it a key that it perhaps does not need?"""
+    """Is the only finding a key that it may not need?"""
     is_fit = program.path and not program.silent and not program.missing_flags
     return bool(is_fit and called.withheld and program.logged_in is None)
 
 
 def _judged(called: Called, program: Program, wanted: Wanted) -> tuple[str, str]:
-    """What is so, and what to do about it; the worst comes first."""
+    """The state of the program and what to do about it; the worst problem comes first."""
     known = f"{program.name} {program.version or ''}".strip()
     name_it = f"`fleet config set {called.setting} ...`"
     if program.path is None:
         why = wanted.get(called.name, f"`{called.setting}`")
-        told = f"the program {program.name} is not there, but {why} names it"
+        told = f"the program {program.name} was not found, but {why} names it"
         return told, f"install it, or name another: {name_it}"
     if program.silent:
         return program.silent, f"try it by hand, or name another: {name_it}"
     if program.missing_flags:
-        told = f"{known} does not know {', '.join(program.missing_flags)}"
+        told = f"{known} does not support {', '.join(program.missing_flags)}"
         return told, f"upgrade {program.path}, or name another: {name_it}"
     if called.withheld and not program.logged_in:
         what = f"{known} is not logged in: " if program.logged_in is False else f"{known}: "

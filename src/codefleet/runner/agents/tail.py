@@ -1,4 +1,4 @@
-"""The growing output of agents, followed on one beat: all read together and share one commit."""
+"""Following the output of agents on one shared beat, so that all reads share one commit."""
 
 import asyncio
 import time
@@ -15,8 +15,8 @@ MOST_AT_ONCE = 1 << 18
 class Beat:
     """The moments at which the listeners of one runner read.
 
-    Each beat waits as many times longer as the work since the last one took, so few agents are
-    heard at once, and many that all talk cost no more than a share of one core.
+    The pause before each beat is proportional to the work since the last one, so that a few agents
+    are read without delay, and many busy ones cost no more than a share of one core.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Beat:
         self._worked_s = time.process_time()
 
     def next(self) -> asyncio.Future[None]:
-        """The next beat; a listener with a reason of its own may end its wait before."""
+        """The next beat; a listener may end its wait earlier."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_later(self._rest_s, self._strike)
@@ -62,7 +62,7 @@ class Tail:
             at = after
 
     def read(self, *, final: bool = False) -> list[str] | None:
-        """The lines that have come since; None when there are none, which costs next to nothing."""
+        """The lines that have arrived since; None if there are none, which is cheap to find out."""
         size = self._kept.size()
         if size == self._nothing_new_at and not final:
             return None

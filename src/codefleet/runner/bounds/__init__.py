@@ -1,1 +1,1 @@
-"""What bounds the work: money, memory, accounts at rest."""
+"""What limits the work: money, memory, resting accounts."""

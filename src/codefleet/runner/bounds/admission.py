@@ -1,4 +1,4 @@
-"""Looks at this machine and at what agents took so far, to tell how many more may start."""
+"""How many more agents may start, given this machine and what agents have needed so far."""
 
 import os
 import time
@@ -27,7 +27,7 @@ LOOK_BACK = 5 * RECENT_RUNS
 
 
 class Admission:
-    """What is known of the memory that agents need, learned from recent runs."""
+    """The memory that agents need, learned from recent runs."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -39,7 +39,7 @@ class Admission:
         await self._learn()
         ready = await self._fleet.list(TaskQuery(ready=True, limit=free))
         coders = [task.coder or default for task in ready]
-        coders += [default] * (free - len(coders))  # work of runners that are gone is not listed
+        coders += [default] * (free - len(coders))  # the work of dead runners is not listed
         admitted = admit(
             [Newcomer(coder, self._need(coder)) for coder in coders],
             [
@@ -67,5 +67,5 @@ class Admission:
 def _guess(coder: str) -> int:
     try:
         return coder_named(coder).abilities.memory_mb
-    except FleetError:  # a task may name one that is not installed, and will be told so
+    except FleetError:  # a task may name one that is not installed; reported elsewhere
         return Abilities().memory_mb

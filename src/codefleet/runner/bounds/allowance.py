@@ -1,4 +1,4 @@
-"""What one run may still cost: by its own limit, its task's, those above it, and the day's."""
+"""What one run may still cost, by its own limit, its task's, those above it, and the day's."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ from codefleet.runner.hold import Hold
 from codefleet.runner.verdict import Cause, Stop
 
 OWN = ("the run", "the task")
-"""The limits that nobody but this task has a part in."""
+"""The limits that only this task counts against."""
 
 
 class Allowance:
-    """The limits over one run. A warning is given once, whoever drives the run."""
+    """The limits on one run. A warning is given once, whoever drives the run."""
 
     def __init__(self, hold: Hold, settings: Config, task: Task, earlier: Usage) -> None:
         self.hold, self.task, self.earlier = hold, task, earlier
@@ -26,7 +26,7 @@ class Allowance:
         self._above: Sequence[Shared] | None = None
 
     async def look(self) -> Stop | None:
-        """Why the run has to stop, if so; of a limit that is nearly spent it only warns."""
+        """Why the run must stop, if it must; a limit that is nearly spent only causes a warning."""
         for_the_day = [
             limit
             for limit in await self.hold.fleet.day_limits()
@@ -39,9 +39,9 @@ class Allowance:
         return None
 
     async def warn(self) -> None:
-        """Tell, once, of each limit of this run, task and workflow that is nearly spent or spent.
+        """Warn once about each limit of this run, task and workflow that is nearly spent or spent.
 
-        Usage may come in steps so big that a limit is never seen nearly spent.
+        Usage may arrive in steps so big that a limit is never seen nearly spent.
         """
         now = await self.hold.fleet.now()
         for limit in await self._whole():
@@ -53,7 +53,7 @@ class Allowance:
                     await self.hold.note([news])
 
     def overrun(self) -> str:
-        """What is to be said of a run that is over and cost more than it might have."""
+        """The message about a finished run that exceeded its limits; else empty."""
         judged = budget.judge(self._own())
         return judged.text if judged.standing is Standing.OVER else ""
 
@@ -75,7 +75,7 @@ class Allowance:
         )
 
     async def _was_told(self, news: Event) -> bool:
-        """By an earlier runner of this run or, of a wider limit, in another run."""
+        """Did an earlier runner of this run warn already or, for a wider limit, another run?"""
         told = await self.hold.fleet.events(
             task=self.task.id if news.data["limit"] in OWN else None,
             kinds=[news.kind],

@@ -1,4 +1,4 @@
-"""From what a program told to lines of the ledger: what came on top, priced where need be."""
+"""Turning the usage that a program reports into ledger lines, priced where necessary."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ FILE = Path(__file__).parents[2] / "prices.toml"
 
 
 class PriceList(NamedTuple):
-    """The prices that come with codefleet, and the day they are of."""
+    """The prices that come with codefleet, and their date."""
 
     as_of: date
     prices: Mapping[str, Price]
@@ -34,14 +34,14 @@ def price_list() -> PriceList:
 
 
 class Booked(NamedTuple):
-    """What the run has used in all now, and the lines of the ledger that came on top."""
+    """The total usage of the run, and the new ledger lines."""
 
     usage: Usage
     lines: Sequence[Event]
 
 
 class Ledger:
-    """Books what one run uses: what its program told or, of one that tells nothing, a guess."""
+    """Books the usage of one run: as its program reports it or, failing that, an estimate."""
 
     def __init__(self, can: Abilities, repo: str, own_prices: Prices) -> None:
         self._can, self._repo = can, repo
@@ -50,7 +50,7 @@ class Ledger:
         self._tells_money = False
 
     def hear(self, heard: Heard, signal: Signal) -> None:
-        """Fold a signal in, and keep what came on top with it until it is booked."""
+        """Fold in a signal, and keep the usage it adds until it is booked."""
         before = heard.summed if isinstance(signal, Used) else None
         heard.take(signal)
         if before and (fresh := heard.summed - before) != Usage():
@@ -58,7 +58,7 @@ class Ledger:
             self._tells_money = heard.summed.cost_usd > 0
 
     def book(self, run: Run, now: datetime) -> Booked:
-        """Put a price on what came on top; the run and its ledger carry the same money."""
+        """Price the added usage; the run and its ledger show the same amount."""
         usage, lines = run.usage, []
         for model, fresh in self._fresh.items():
             bill = self._priced(fresh, model or run.model)
@@ -68,7 +68,7 @@ class Ledger:
         return Booked(usage, lines)
 
     def close(self, run: Run, heard: Heard, prompt: Path, now: datetime) -> Booked | None:
-        """What a program that ended has not summed up: its last messages, or else a guess."""
+        """What an ended program has not totalled: its last messages, or else an estimate."""
         if heard.unsummed:
             return self._messages(run, heard, now)
         return self._guess(run, prompt, now) if self._may_guess(run, heard) else None
@@ -84,7 +84,7 @@ class Ledger:
         return Booked(usage, lines)
 
     def _may_guess(self, run: Run, heard: Heard) -> bool:
-        """Only of models: a mere script has none, and one that works and tells none has one."""
+        """Only if a model was used: a plain script uses none, an agent that did work uses one."""
         if run.usage != Usage():
             return False
         if self._can.reports_tokens:
@@ -92,7 +92,7 @@ class Ledger:
         return bool(run.model)
 
     def _guess(self, run: Run, prompt: Path, now: datetime) -> Booked:
-        """A guess from characters, for a run whose program told nothing."""
+        """An estimate from character counts, for a run whose program reported nothing."""
         asked = prompt.stat().st_size if prompt.exists() else 0
         bill = prices.estimate(asked, run.offset, run.model, self._tables)
         return Booked(bill.usage, [self._line(run, bill, run.model, now)])
@@ -100,7 +100,7 @@ class Ledger:
     def _priced(self, fresh: Usage, model: str | None) -> Bill:
         if (
             self._tells_money
-        ):  # perhaps apart from the tokens, which then have no price of their own
+        ):  # maybe separately from the tokens, which then have no price of their own
             return Bill(fresh, Source.REPORTED)
         return prices.bill(fresh, model, self._tables, reports_cost=self._can.reports_cost)
 

@@ -1,4 +1,4 @@
-"""What this machine, or the container around us, has left for more agents."""
+"""What this machine, or the container we are in, has left for more agents."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 class GroupLimit(NamedTuple):
-    """The files of a control group that tell a limit, what is used of it, and what can go."""
+    """The files of a control group with a limit, its usage, and the part that can be reclaimed."""
 
     most: str
     used: str
@@ -31,18 +31,18 @@ PROCESSES = (
 
 def memory_left(root: Path = CGROUP) -> float:
     """Bytes of memory that new processes may take."""
-    import psutil  # here, because it is slow to import and only a runner needs it
+    import psutil  # imported here: it is slow, and only a runner needs it
 
     return min([psutil.virtual_memory().available, *(_left(root, each) for each in MEMORY)])
 
 
 def load() -> float:
-    """How many processes wanted to run in the last minute, for each processor."""
+    """The load average of the last minute, per processor."""
     return round(os.getloadavg()[0] / len(os.sched_getaffinity(0)), 2)
 
 
 def processes_left(root: Path = CGROUP) -> float:
-    """How many processes and threads more our control group allows."""
+    """How many more processes and threads our control group allows."""
     return min(_left(root, each) for each in PROCESSES)
 
 

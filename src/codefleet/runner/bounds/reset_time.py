@@ -1,4 +1,4 @@
-"""When a limit ends, from the words in which a program says so.
+"""When a limit resets, parsed from a program's message.
 
 Programs print that moment for people: "try again at 8:32 PM", "resets Nov 17, 3am (UTC)",
 "try again in 3 days 4 hours", "will reset after 5h3m12s". A time without a zone is local time.
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 LONGEST = timedelta(days=366)
 JUST_NOW = timedelta(minutes=10)
-"""A time of day that has passed by no more than this means today: programs round to the minute."""
+"""A time of day no longer past than this means today: programs round to the minute."""
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
@@ -31,7 +31,7 @@ ISO = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\
 
 
 def reset_time(words: str, said_at: datetime) -> datetime | None:
-    """The moment that these words name, which were printed at `said_at`; None if they name none."""
+    """The moment named in a message printed at `said_at`; None if it names none."""
     found = _iso(words) or _moment(words, said_at) or _duration(words, said_at)
     return min(found, said_at + LONGEST).astimezone(UTC) if found else None
 
@@ -63,7 +63,7 @@ def _moment(words: str, said_at: datetime) -> datetime | None:
 
 
 def _zone(name: str | None) -> tzinfo | None:
-    """The zone of this name; the local one if there is none."""
+    """The zone with this name; None, for local time, if there is none."""
     try:
         return ZoneInfo(name) if name else None
     except (ValueError, OSError, KeyError):
@@ -71,7 +71,7 @@ def _zone(name: str | None) -> tzinfo | None:
 
 
 def _next(found: re.Match[str], said_at: datetime) -> datetime:
-    """The next time that a clock there shows this, as its date, today's or tomorrow's."""
+    """The next time that a clock in that zone shows this: on the given date, today or tomorrow."""
     hour = _hour(int(found["hour"]), found["half"])
     clock = said_at.replace(tzinfo=None, minute=0, second=0, microsecond=0)
     clock = clock.replace(hour=hour, minute=int(found["minute"] or 0))
@@ -90,7 +90,7 @@ def _hour(hour: int, half: str) -> int:
 
 
 def _on_its_day(found: re.Match[str], clock: datetime) -> datetime:
-    """On the date; one without a year is the next that there is."""
+    """The clock time on the given date; without a year, the next such date."""
     year = int(found["year"] or clock.year)
     month = MONTHS.index(found["month"]) + 1
     day = clock.replace(year=year, month=month, day=int(found["day"]))

@@ -1,4 +1,4 @@
-"""What a runner makes of accounts that rest: what it may not claim, and when to look again."""
+"""How a runner treats resting accounts: what it may not claim, and when to look again."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ async def skipped(desk: Desk, default: str, rests: Sequence[Rest]) -> Pairs:
 
 
 async def fail_over(desk: Desk, default: str, rests: Sequence[Rest]) -> None:
-    """Hand ready tasks whose account rests to their fallback, unless that rests as well."""
+    """Hand ready tasks whose account is resting to their fallback, unless that is resting too."""
     resting = {rest.account for rest in rests}
     if not resting:
         return
@@ -56,12 +56,12 @@ async def fail_over(desk: Desk, default: str, rests: Sequence[Rest]) -> None:
 
 
 async def next_end(fleet: Fleet) -> datetime | None:
-    """When the next account wakes by itself."""
+    """When the next rest ends by itself."""
     return min((rest.until for rest in await fleet.rests() if rest.until), default=None)
 
 
 async def hold_up(desk: Desk, default: str, among: Sequence[TaskId] | None = None) -> bool:
-    """Does a task that is ready, of all or `among` some, wait for an account that wakes itself?"""
+    """Does a ready task (of all, or `among` these) wait for a rest that ends by itself?"""
     passing = [rest for rest in await desk.fleet.rests() if rest.until]
     pairs = await skipped(desk, default, passing)
     if not pairs:
@@ -79,7 +79,7 @@ class Refusal(NamedTuple):
 
 
 async def after(refused: Refusal, run: Run, settings: Config, fleet: Fleet) -> Rest:
-    """The rest of a run's account: till its reset or, when it is logged out, till a human comes."""
+    """The rest of a run's account: until its reset or, if logged out, until a human acts."""
     now = await fleet.now()
     account = accounts.account_of(run.coder, settings.coders)
     until = refused.until
@@ -108,8 +108,8 @@ def _remedy(refused: Refusal, run: Run, settings: Config) -> str:
 def _coders(settings: Config, default: str, rests: Sequence[Rest]) -> list[str]:
     """The coders that rest in a repo with these settings.
 
-    Where rules choose a coder, only they know which one a task gets that names none: it is claimed,
-    and given back at once if that one rests.
+    Where rules choose the coder, a task that names none is claimed, and given back at once if its
+    coder is resting.
     """
     resting = {rest.account for rest in rests}
     coders = [
@@ -124,5 +124,5 @@ def _coders(settings: Config, default: str, rests: Sequence[Rest]) -> list[str]:
 def _settings(desk: Desk, repo: Repo) -> Config | None:
     try:
         return desk.settings(repo)
-    except FleetError:  # nothing of that repo can run anyway
+    except FleetError:  # nothing in that repo can run anyway
         return None

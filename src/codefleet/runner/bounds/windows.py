@@ -1,4 +1,4 @@
-"""How large an agent's context window is: as its program reports, as set, or as is known."""
+"""The size of an agent's context window: as reported, as set, or from our table."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ FILE = Path(__file__).parents[2] / "windows.toml"
 
 
 class Windows(NamedTuple):
-    """The context windows that come with codefleet, and the day they are of."""
+    """The context windows that come with codefleet, and their date."""
 
     as_of: date
     tokens: Mapping[str, int]
@@ -31,9 +31,9 @@ def known_windows() -> Windows:
 
 
 def size(heard: Heard, model: str | None, coder: str, settings: Config) -> int:
-    """The window of an agent in tokens; 0 if nobody knows.
+    """The window of an agent in tokens; 0 if unknown.
 
-    `model` is the one that it was started with, if it has not told another.
+    `model` is the one it was started with; a model that it reports takes precedence.
     """
     used = heard.model or model or ""
     reported = (heard.filled.size if heard.filled else 0) or heard.windows.get(used, 0)
@@ -42,18 +42,18 @@ def size(heard: Heard, model: str | None, coder: str, settings: Config) -> int:
 
 
 def _named(model: str) -> int:
-    """The size that the name itself tells, as in `claude-sonnet-4-5[1m]`."""
+    """The size that the name itself states, as in `claude-sonnet-4-5[1m]`."""
     found = SIZE.search(model.lower())
     return int(found[1]) * {"k": 1000, "m": 1_000_000}[found[2]] if found else 0
 
 
 def used(filled: Filled | None, window: int) -> float:
-    """The share of its window that an agent uses; 0 if nobody knows."""
+    """The share of its window that an agent uses; 0 if unknown."""
     return round(filled.used / window, 3) if filled and window else 0.0
 
 
 def too_full(filled: Filled | None, window: int, share: float) -> str | None:
-    """What to say when an agent's context has got too full; nothing if its size is unknown."""
+    """The message if an agent's context is too full; None if not, or if its size is unknown."""
     if filled and window and filled.used >= share * window:
         part = filled.used / window
         return f"its context is {part:.0%} full: {filled.used:,} of {window:,} tokens"

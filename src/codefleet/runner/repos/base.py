@@ -1,4 +1,4 @@
-"""Where the work of a task begins, when that is not the trunk."""
+"""Where the work of a task starts, if not at the trunk."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,14 +14,14 @@ TRUNK = (None, "", "HEAD")
 
 
 async def bound(fleet: Fleet, repo: Repo, drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """The drafts, each with a base that may be one: see `start`."""
+    """The drafts, each with a validated base: see `start`."""
     return [draft.evolve(base=await start(fleet, repo, draft.base)) for draft in drafts]
 
 
 async def start(fleet: Fleet, repo: Repo, ref: str | None) -> str | None:
-    """Where work begins: None at the trunk, else a ref; for an agent, the commit that it may name.
+    """Where work starts: None for the trunk, else a ref; for an agent, the permitted commit.
 
-    A branch moves, and an agent may move it; a commit stays what it was when it was checked.
+    An agent may move a branch; a commit stays as it was when it was checked.
     """
     if ref in TRUNK:
         return None
@@ -33,7 +33,7 @@ async def start(fleet: Fleet, repo: Repo, ref: str | None) -> str | None:
 
 
 async def refuse_strange(repo: Repo, commit: str, parent: Task) -> None:
-    """Refuse an agent a start that is neither on the trunk nor on its own task's branch."""
+    """Refuse a start for an agent that is neither on the trunk nor on its own task's branch."""
     git = Git(Path(repo.path))
     for ref in (repo.trunk_ref, f"refs/heads/{parent.branch}"):
         if await commit_at(git, ref) and await is_ancestor(git, commit, ref):
@@ -45,7 +45,7 @@ async def refuse_strange(repo: Repo, commit: str, parent: Task) -> None:
 
 
 async def _commit(repo: Repo, ref: str) -> str:
-    """The commit that a ref names here; refused before it costs a run when there is none."""
+    """The commit that a ref names here; raises Invalid if there is none, before it costs a run."""
     could_be = "\0" not in ref and len(ref) <= LONGEST_REF
     commit = await commit_at(Git(Path(repo.path)), ref) if could_be else None
     if commit is None:

@@ -1,4 +1,4 @@
-"""A branch as git stores it: moved by compare-and-swap, freed of the locks a killed git left."""
+"""A branch as git stores it: moved by compare-and-swap, freed from the locks of a killed git."""
 
 import asyncio
 import os
@@ -12,21 +12,21 @@ from codefleet.runner.repos.two_steps import move_ref
 
 NO_SUCH_REF = 1
 MOVES = 1000
-"""How many moves of a branch one looks back."""
+"""How many moves of a branch to look back."""
 LOOKS = 20
 PAUSE = 0.05
-"""A lock that tells nothing is given up for dead when it looks the same all this time. A live git
-holds such a lock for a fraction of a millisecond."""
+"""An empty lock counts as abandoned if it stays the same all this time. A running git holds such a
+lock for a fraction of a millisecond."""
 
 
 async def move(
     git: Git, step: Move, lock: int, when_held: Callable[[], None] = lambda: None
 ) -> str | None:
-    """Set the branch from `old` to `new`, or say why not; raises when git itself was killed."""
+    """Set the branch from `old` to `new`, or return why not; raises if git itself was killed."""
     done = await move_ref(git, _ref(step), step.old, step.new, lock=lock, when_held=when_held)
     if done.code < 0:
         raise failed(git.folder, ("update-ref", _ref(step), step.new, step.old), done)
-    return f"git cannot move {step.trunk} of {git.folder} now: {done.err}" if done.code else None
+    return f"git cannot move {step.trunk} in {git.folder} now: {done.err}" if done.code else None
 
 
 async def head(git: Git, trunk: str) -> str:
@@ -41,7 +41,7 @@ async def head(git: Git, trunk: str) -> str:
 
 
 def missing(repo: Path, trunk: str) -> Unreachable:
-    """There is no such branch now: it was renamed or deleted, and may come back."""
+    """The error for a branch that was renamed or deleted, and may come back."""
     return Unreachable(
         f"{repo} has no branch {trunk} to start from and land on",
         hint="name another: `fleet config set repos.NAME.trunk BRANCH`",
@@ -49,9 +49,9 @@ def missing(repo: Path, trunk: str) -> Unreachable:
 
 
 async def given_up(git: Git, ref: str, old: str, tip: str) -> str | None:
-    """The newest commit of `tip` that the branch once was at, although `old` does not have it.
+    """The newest commit in `tip` that the branch was once at, although `old` does not contain it.
 
-    Somebody moved the branch back or rewrote it. Git's own log of the branch remembers.
+    Somebody moved the branch back or rewrote it: the reflog shows it.
     """
     brought = (await git("rev-list", "--topo-order", f"{old}..{tip}")).split()
     newest = ("log", "--walk-reflogs", f"--max-count={MOVES}", "--format=%H")
@@ -62,8 +62,8 @@ async def given_up(git: Git, ref: str, old: str, tip: str) -> str | None:
 async def unlock(git: Git, step: Move) -> None:
     """Remove the locks that our killed git left on the branch and on HEAD.
 
-    Git writes the new value into a branch's lock, and nobody else ever writes `new`, so that lock
-    tells whose it is. HEAD's lock, and a branch's lock in its first microseconds, are empty.
+    Git writes the new value into a branch's lock, and nobody else ever writes `new`, so the content
+    shows whose it is. HEAD's lock, and a branch's lock in its first microseconds, are empty.
     """
     words = ("rev-parse", "--git-path", f"{_ref(step)}.lock", "--git-path", "HEAD.lock")
     for path in (await git(*words)).splitlines():
@@ -73,7 +73,7 @@ async def unlock(git: Git, step: Move) -> None:
 
 
 async def _is_forgotten(lock: Path) -> bool:
-    """Is this an empty lock that nobody does anything about?"""
+    """Is this an empty lock that does not change?"""
     first = _identity(lock)
     for _ in range(LOOKS):
         if _content(lock) != "" or _identity(lock) != first:

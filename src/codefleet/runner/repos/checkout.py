@@ -1,4 +1,4 @@
-"""The user's own checkout of the trunk: clean, it moves forward with its files; else it stays."""
+"""The user's own checkout of the trunk: if clean, it moves forward with its files, else not."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ Work = Callable[[Journal], Coroutine[None, None, str | None]]
 async def where(repo: Path, trunk: str) -> Path | None:
     """The worktree that has the trunk checked out, or that is in the middle of rebasing it."""
     for number, each in enumerate(await worktrees(Git(repo))):
-        # The first is the main one, which git names wrongly where its git folder stands elsewhere.
+        # The first is the main one; git reports a wrong path if its git folder is elsewhere.
         folder = each.path if number else repo
         if each.is_bare or not (folder / ".git").exists():
             continue
@@ -63,32 +63,32 @@ async def in_the_way(
 
 
 async def forward(checkout: Path, trunk: str, old: str, new: str, journal: Path) -> str | None:
-    """Move a clean checkout and its branch from `old` to `new`; or tell what that waits for.
+    """Move a clean checkout and its branch from `old` to `new`, or return what prevents it.
 
-    Either all of it moves, or nothing does. Raises when git was killed or broke, after everything
-    is back in place; when even that fails, `recover` does it later.
+    Either all of it moves, or nothing does. If git was killed or failed, it raises after putting
+    everything back; if even that fails, `recover` does it later.
     """
     move = Move(folder=str(checkout), trunk=trunk, old=old, new=new, with_files=True)
     return await _with(journal, lambda book: _forward(checkout, move, book))
 
 
 async def move_branch(repo: Path, trunk: str, old: str, new: str, journal: Path) -> str | None:
-    """Move a branch that is checked out nowhere, by compare-and-swap; or say why not."""
+    """Move a branch that is checked out nowhere, by compare-and-swap, or return why not."""
     move = Move(folder=str(repo), trunk=trunk, old=old, new=new)
     return await _with(journal, lambda book: _move_branch(repo, move, book))
 
 
 async def recover(journal: Path) -> str | None:
-    """End what a killed runner or a killed git left half done; or say what that waits for."""
+    """Finish what a killed runner or a killed git left half done, or return what prevents it."""
     return await _with(journal, _settle)
 
 
 async def _with(journal: Path, work: Work) -> str | None:
-    """Do a piece of work on the journal, with nobody else at it."""
+    """Do some work with exclusive access to the journal."""
     try:
         async with opened(journal) as book:
             if book is None:
-                return "another runner is moving the trunk at this moment"
+                return "another runner is moving the trunk right now"
             return await _to_its_end(work(book))
     except OSError as trouble:
         hint = "is the disk full, or a folder not writable?"
@@ -119,7 +119,7 @@ async def _move_branch(repo: Path, move: Move, book: Journal) -> str | None:
 
 
 async def _settle(book: Journal) -> None:
-    """Leave nothing half done of the move in the journal, and clear it."""
+    """Finish or undo the move in the journal, and clear it."""
     move = book.read()
     if move and _is_there(move):
         git = Git(Path(move.folder))
@@ -135,7 +135,7 @@ def _is_there(move: Move) -> bool:
 
 
 async def _to_its_end(work: Coroutine[None, None, str | None]) -> str | None:
-    """Let these few milliseconds pass before a stop takes effect: the user's files are open."""
+    """Delay cancellation for these few milliseconds: the user's files are being changed."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -145,7 +145,7 @@ async def _to_its_end(work: Coroutine[None, None, str | None]) -> str | None:
 
 
 async def _collisions(git: Git, old: str, new: str, env: Mapping[str, str]) -> list[str]:
-    """Untracked files, ignored ones too, where the move would put a file of its own."""
+    """Untracked files, ignored ones too, that the move would overwrite."""
     words = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", "--diff-filter=A")
     added = await git(*words, old, new)
     taken = sorted({path for name in _names(added) for path in _taken(git.folder, name)})
@@ -158,7 +158,7 @@ async def _collisions(git: Git, old: str, new: str, env: Mapping[str, str]) -> l
 
 
 def _taken(root: Path, name: str) -> Iterator[str]:
-    """The file that stands at this path or at one of the folders above it, if any."""
+    """The file at this path or at one of its parent folders, if any."""
     for path in [*reversed(PurePath(name).parents[:-1]), PurePath(name)]:
         at = root / path
         if at.is_symlink() or (at.exists() and (str(path) == name or not at.is_dir())):
@@ -167,7 +167,7 @@ def _taken(root: Path, name: str) -> Iterator[str]:
 
 
 def _is_away_from(trunk: str, folder: Path) -> bool:
-    """Did a rebase or bisect leave the trunk for a while, to come back to it?"""
+    """Is a rebase or bisect of the trunk in progress?"""
     notes = {
         "rebase-merge/head-name": f"refs/heads/{trunk}",
         "rebase-apply/head-name": f"refs/heads/{trunk}",
@@ -196,4 +196,4 @@ def _printable(path: str) -> str:
 
 def _locked(checkout: Path) -> str:
     lock = git_dir(checkout) / "index.lock"
-    return f"a git command is at work in {checkout}; if there is none, remove {lock}"
+    return f"a git command is running in {checkout}; if there is none, remove {lock}"

@@ -1,4 +1,4 @@
-"""Which of git's settings start programs, break a checkout, or are of no harm."""
+"""Which of git's settings start programs, break a checkout, or are harmless."""
 
 import re
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ STARTS_PROGRAMS = re.compile(
     r"|submodule\..*\.update|lfs\.(customtransfer|extension)\..*|lfs\..*\.(path|args)|http\..*"
     r"|(commit|tag|push)\.gpgsign|user\.signingkey"
 )
-"""What makes git run something, or talk to somebody else than it would."""
+"""Settings that make git run a program, or contact a different server."""
 BREAKS_CHECKOUT = re.compile(r"core\.(bare|worktree|excludesfile)|(user|author|committer)\..*")
-"""What no user sets while agents work, and what would make trouble for one who did not."""
+"""Settings that no user changes while agents work, and that cause trouble if an agent does."""
 HARMLESS = re.compile(
     r"branch\..*\.(remote|merge|rebase|pushremote|description|[a-z]+-merge-base)"
     r"|submodule\..*\.(url|active)"
@@ -25,7 +25,7 @@ HARMLESS = re.compile(
     r"|extensions\.worktreeconfig"  # a sparse checkout of one worktree needs it
     r"|(advice|color|gui)\..*"
 )
-"""What git and its companions write in passing, and what leads to no program and no other place."""
+"""Settings that git and its companions write in passing, and that lead to no program or server."""
 SPARSE = re.compile(r"core\.sparsecheckout(cone)?|index\.sparse")
 NEW_REMOTE = re.compile(r"(remote\..*\.)(url|fetch|gh-resolved)")
 HELPER_ADDRESS = re.compile(r"[a-z0-9+.-]+::", re.IGNORECASE)
@@ -40,5 +40,5 @@ def starts_programs(name: str, values: Sequence[str] = ()) -> bool:
 
 
 def is_put_back(name: str, values: Sequence[str] = ()) -> bool:
-    """May nobody change this setting while agents work?"""
+    """Is this setting protected while agents work?"""
     return starts_programs(name, values) or BREAKS_CHECKOUT.fullmatch(name) is not None

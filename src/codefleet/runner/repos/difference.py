@@ -1,4 +1,4 @@
-"""What a run or a task changed: where git finds it, and the text of it."""
+"""What a run or a task changed: where git finds it, and its text."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +23,7 @@ class Work(NamedTuple):
 
 
 async def work_of(fleet: Fleet, ref: str) -> Work:
-    """The work of a task: of its last run that has any, or what landed."""
+    """The work of a task: that of its last run with any, or what landed."""
     guard(fleet.home)
     task = await fleet.get(ref)
     repo = await fleet.repo(task.repo)
@@ -36,7 +36,7 @@ async def work_of(fleet: Fleet, ref: str) -> Work:
     if task.landed:
         return Work(folder, (f"{task.landed}^", task.landed), ())
     raise NotFound(
-        f"{task.id} has changed nothing yet", hint=f"`fleet show {task.id}` tells where it stands"
+        f"{task.id} has changed nothing yet", hint=f"`fleet show {task.id}` shows its state"
     )
 
 
@@ -53,13 +53,13 @@ async def diff_of(fleet: Fleet, run: Run) -> str:
     task = await fleet.get(run.task)
     found = await _of_run(run, Path((await fleet.repo(task.repo)).path))
     if found is None:
-        raise NotFound(f"{run.id} has changed nothing yet", hint="look again when it has ended")
+        raise NotFound(f"{run.id} has changed nothing yet", hint="try again when it has ended")
     return await Git(found.folder)("diff", "--no-color", *PLAIN, *found.revisions, "--")
 
 
 async def _bring(fleet: Fleet, repo: Repo, branch: str) -> None:
-    """Get what another machine made; without the remote, what is here is shown."""
-    from codefleet.runner.desk import Desk  # here, because few repos are shared
+    """Fetch another machine's work; if the remote is unreachable, use what is here."""
+    from codefleet.runner.desk import Desk  # imported here, because few repos are shared
 
     remote = Desk(fleet).remote(repo)
     with suppress(FleetError):
@@ -71,7 +71,7 @@ async def _of_run(run: Run, folder: Path) -> Work | None:
     if run.is_live and run.worktree and run.base and Path(run.worktree).is_dir():
         from codefleet.runner.repos.snapshot import (
             snapshot,
-        )  # here, because few calls look at live work
+        )  # imported here, because few calls need it
 
         return Work(folder, (run.base, await snapshot(Path(run.worktree))), ())
     if run.evidence:

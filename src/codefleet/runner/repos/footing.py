@@ -1,4 +1,4 @@
-"""What work on a repo stands on: its trunk. One that a run did not find is looked for again."""
+"""Whether a repo still has its trunk; one that a run did not find is looked for again."""
 
 from pathlib import Path
 
@@ -8,17 +8,17 @@ from codefleet.runner.repos.salvage import commit_at
 
 
 class Footing:
-    """The repos whose trunk was not there; only these are looked at, because a look takes a git."""
+    """The repos whose trunk was missing; only these are checked, because a check runs git."""
 
     def __init__(self) -> None:
         self.doubted: set[str] = set()
 
     def doubt(self, repo: str) -> None:
-        """A run did not find the trunk of this repo."""
+        """Note that a run did not find the trunk of this repo."""
         self.doubted.add(repo)
 
     async def lacks(self, repo: Repo) -> str:
-        """What it lacks still, or nothing: then it is not doubted any more."""
+        """What the repo still lacks; empty if nothing, and then it is no longer doubted."""
         if await has_trunk(repo):
             self.doubted.discard(repo.name)
             return ""
@@ -26,5 +26,5 @@ class Footing:
 
 
 async def has_trunk(repo: Repo) -> bool:
-    """Is the branch there that work on this repo starts from and lands on?"""
+    """Does the branch exist that work on this repo starts from and lands on?"""
     return await commit_at(Git(Path(repo.path)), repo.trunk_ref) is not None

@@ -1,4 +1,4 @@
-"""The trunk that work lands on: a branch of this repository, or the one of a shared remote."""
+"""The trunk that work lands on: a branch of this repository, or that of a shared remote."""
 
 from pathlib import Path
 from typing import Protocol
@@ -9,22 +9,22 @@ from codefleet.runner.repos.remote import Remote
 
 
 class Ground(Protocol):
-    """A trunk that moves forward by compare-and-swap, or says why it does not."""
+    """A trunk that moves forward by compare-and-swap, or reports why it does not."""
 
     async def ready(self) -> str | None:
-        """Get to know the trunk as it is now; or what that waits for."""
+        """Refresh what is known of the trunk, or return what prevents it."""
 
     async def head(self) -> str:
         """The commit that the trunk is at."""
 
     async def given_up(self, old: str, tip: str) -> str | None:
-        """The newest commit that the trunk was at, has no more, and this tip would bring back."""
+        """The newest commit that the trunk was at, no longer has, and this tip would bring back."""
 
     async def in_the_way(self, old: str, tree: str) -> str | None:
-        """What keeps the trunk from moving to this tree, if anything does."""
+        """What keeps the trunk from moving to this tree, if anything."""
 
     async def move(self, old: str, new: str) -> str | None:
-        """Move the trunk, or say why not."""
+        """Move the trunk, or return why not."""
 
 
 class OwnBranch:
@@ -54,9 +54,9 @@ class OwnBranch:
 
 
 class SharedTrunk:
-    """The trunk at a remote: a push that is no step forward is refused there.
+    """The trunk at a remote, which refuses a push that is not a fast-forward.
 
-    The user's own checkout is not touched; it follows by the user's own pull.
+    The user's own checkout is not touched; it follows when the user pulls.
     """
 
     def __init__(self, remote: Remote) -> None:
@@ -80,5 +80,5 @@ class SharedTrunk:
         why = await self.remote.send_trunk(new)
         if why:
             await self.remote.fetch()
-            return f"the remote of {self.remote.name} refuses {self.remote.trunk}: {why}"
+            return f"the remote of {self.remote.name} rejected {self.remote.trunk}: {why}"
         return None

@@ -1,4 +1,4 @@
-"""Work that a run hid from git, by marks in the index or by ignoring everything, is shown to it."""
+"""Unhiding work that a run hid from git, by flags in the index or by ignoring everything."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,7 +15,7 @@ ITSELF = frozenset({f"!{IGNORE}", f"!/{IGNORE}"})
 async def show_edits(git: Git, folder: Path) -> None:
     """Undo `assume-unchanged` and `skip-worktree`, which hide edits from status and add."""
     if (folder / "info" / "sparse-checkout").exists():
-        return  # there git uses the same marks for the files that it left out
+        return  # there git uses the same flags for files that it left out
     listed = await git.run("ls-files", "-v", "-z")
     if listed.code > 0 and "index" in listed.err:
         (folder / "index").replace(folder / "index.broken")  # the files are all there is to save
@@ -30,10 +30,10 @@ async def show_edits(git: Git, folder: Path) -> None:
 
 
 async def show_files(worktree: Path, base: str = "HEAD") -> bool:
-    """Take out of the root's `.gitignore` what ignores everything, unless it is so at `base`.
+    """Remove rules that ignore everything from the root's `.gitignore`, unless `base` has them.
 
-    Such a list hides itself and all new work, and whoever makes a virtual environment in the root
-    writes one over the repository's own. That one is put back when nothing else is left of it.
+    Such a file hides itself and all new work. Creating a virtual environment in the root overwrites
+    the repository's own file with one; if nothing else is left in it, the original is restored.
     """
     file = worktree / IGNORE
     lines = _lines(file)
@@ -52,13 +52,13 @@ async def show_files(worktree: Path, base: str = "HEAD") -> bool:
     except OSError as trouble:
         raise Workspace(
             f"cannot change {file}, which hides everything: {trouble.strerror}",
-            hint="take the rule out by hand",
+            hint="remove the rule by hand",
         ) from None
     return True
 
 
 def _lines(file: Path) -> list[str]:
-    """What git reads there; it follows no link."""
+    """The lines that git reads there; it does not follow links."""
     with suppress(OSError):
         if file.is_file() and not file.is_symlink():
             return file.read_bytes().decode(errors="surrogateescape").splitlines()
@@ -66,7 +66,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def hides_everything(lines: Iterable[str]) -> bool:
-    """A list that names what not to ignore is made with care, and may begin with everything."""
+    """Is everything ignored? A list with exceptions is deliberate, even if it starts so."""
     rules = {*_rules(lines)} - ITSELF
     return not rules.isdisjoint(EVERYTHING) and not any(rule.startswith("!") for rule in rules)
 

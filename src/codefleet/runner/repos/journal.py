@@ -1,7 +1,7 @@
-"""What the lane is about to do to a trunk, written down first, for whoever comes after a crash.
+"""What the lane is about to do to a trunk, written first, for recovery after a crash.
 
-The journal is worked on under a lock that the git processes of the move hold too. So a runner that
-gets the lock knows that the runner before it and its last git are gone: what they left is final.
+The journal is used under a lock that the git processes of the move hold too. So a runner that gets
+the lock knows that the runner before it and its last git are gone: what they left is final.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from codefleet.domain.noun import Noun
 from codefleet.runner.repos.locks import held
 
 PATIENCE = 5.0
-"""How long to wait for somebody else who moves the same trunk, in seconds."""
+"""How long to wait for another runner that moves the same trunk, in seconds."""
 
 
 class Move(Noun):
     """One step of a trunk from `old` to `new`, with or without the files of a checkout."""
 
-    says: str = "codefleet moves this checkout; if it was stopped, the next `fleet run` finishes"
+    says: str = "codefleet is moving this checkout; if stopped, the next `fleet run` finishes it"
     folder: str
     trunk: str
     old: str
@@ -55,7 +55,7 @@ class Journal:
 
 @asynccontextmanager
 async def opened(file: Path) -> AsyncIterator[Journal | None]:
-    """The journal, for us alone; None while another runner is at work on it."""
+    """The journal, locked; None while another runner uses it."""
     async with AsyncExitStack() as stack:
         try:
             async with asyncio.timeout(PATIENCE):

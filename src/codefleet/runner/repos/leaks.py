@@ -1,4 +1,4 @@
-"""Keys in work that is about to land: in any of its commits, since history lands too."""
+"""Keys in work that is about to land: in any of its commits, because history lands too."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -9,7 +9,7 @@ LIST = ("worktree", "list", "--porcelain", "-z")
 
 
 class Listed(NamedTuple):
-    """A worktree that git knows, and the branch it is on; None when it is on no branch."""
+    """A worktree that git knows, and the branch it is on; None if detached."""
 
     path: Path
     branch: str | None
@@ -23,7 +23,7 @@ async def worktrees(git: Git) -> list[Listed]:
 
 
 def parsed(listing: str) -> list[Listed]:
-    """What git printed when it was asked to LIST them."""
+    """The worktrees in git's output for LIST."""
     return [_entry(entry) for entry in listing.split("\0\0") if entry.strip("\0")]
 
 

@@ -1,4 +1,4 @@
-"""Locks between processes: ours, which the kernel frees, and git's, which a killed git leaves."""
+"""Locks between processes: ours, which the kernel frees, and git's, which a kill leaves behind."""
 
 import asyncio
 import fcntl
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 PATIENCE = (0.001, 0.05)
-"""The first and the longest pause between two tries, in seconds."""
+"""The first and the longest pause between two attempts, in seconds."""
 
 LOOKS = 20
 LOOK_AGAIN_S = 0.05
@@ -16,9 +16,9 @@ LOOK_AGAIN_S = 0.05
 
 @asynccontextmanager
 async def held(file: Path) -> AsyncIterator[int]:
-    """Hold the lock on this file: one holder on the machine, freed even when it is killed.
+    """Hold the lock on this file: one holder per machine, released even if it is killed.
 
-    Yields the open file, for a child process that shall hold the lock for as long as it lives.
+    Yields the open file, for a child process that is to hold the lock as long as it runs.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -30,7 +30,7 @@ async def held(file: Path) -> AsyncIterator[int]:
 
 
 async def _acquire(handle: int) -> None:
-    # Tries instead of a waiting thread: a thread could not be cancelled and would keep the lock.
+    # Polling instead of a waiting thread, which could not be cancelled and would keep the lock.
     pause, longest = PATIENCE
     while True:
         with suppress(BlockingIOError):
@@ -40,9 +40,9 @@ async def _acquire(handle: int) -> None:
 
 
 def drop_stale(git_dir: Path, worktree: Path) -> list[Path]:
-    """Remove the locks that a killed git left on a worktree and on the branch it is on.
+    """Remove the locks that a killed git left on a worktree and on its branch.
 
-    They stay while any git process works in the worktree.
+    They stay while any git process runs in the worktree.
     """
     stale = [*git_dir.glob("*.lock"), *_branch_lock(git_dir)]
     if not stale or any(_gits_in((git_dir, worktree))):
@@ -53,8 +53,8 @@ def drop_stale(git_dir: Path, worktree: Path) -> list[Path]:
 
 
 async def drop_forgotten(git_dir: Path, name: str) -> None:
-    """Remove a lock that all worktrees share, when it is still the same after a while and no git
-    works in the repository: a git that was killed left it there."""
+    """Remove a lock shared by all worktrees that a killed git left: it stays the same for a while,
+    and no git runs in the repository."""
     shared = common_dir(git_dir)
     lock = shared / f"{name}.lock"
     first = _identity(lock)
@@ -91,10 +91,10 @@ def _branch_lock(git_dir: Path) -> Iterable[Path]:
 
 
 def _gits_in(folders: Iterable[Path]) -> Iterable[int]:
-    """The git processes that work in one of these folders."""
+    """The git processes that run in one of these folders."""
     roots = tuple(folder.resolve() for folder in folders)
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended, or it belongs to somebody else
+        with suppress(OSError):  # it has ended, or belongs to another user
             if (process / "comm").read_text().startswith("git"):
                 cwd = (process / "cwd").readlink()
                 if any(cwd.is_relative_to(root) for root in roots):

@@ -1,7 +1,7 @@
-"""The remote through which machines share a repo: fetched from, and pushed to without a race lost.
+"""The remote through which machines share a repo: fetches, and pushes that are safe from races.
 
-What it has is kept under `refs/remotes/origin/`, as any fetch of the user's would. Branches of the
-fleet are pushed with a lease on what was seen there; the trunk only ever moves forward.
+What it has is kept under `refs/remotes/origin/`, as with any `git fetch`. The fleet's branches are
+pushed with a lease on what was seen there; the trunk only ever moves forward.
 """
 
 import re
@@ -23,12 +23,12 @@ LONGEST_LOOK_S = 20.0
 SLOW = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "30"}
 FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--prune", "origin")
 PUSH = ("push", "--porcelain", "--no-verify")
-BY_HAND = "see what its hooks and its protection of branches say"
+BY_HAND = "check its hooks and branch protection"
 TAKEN_LOCK = re.compile(r"'([^']+)\.lock': File exists")
 
 
 class Pushed(NamedTuple):
-    """How the remote took a push; `refused` tells why it did not."""
+    """The result of a push; `refused` is why the remote rejected it."""
 
     refused: str = ""
 
@@ -42,9 +42,9 @@ class Remote:
         self._lock = lock
 
     async def fetch(self, *branches: str) -> None:
-        """Learn where the trunk and these branches stand now; a branch may be gone, or never be."""
+        """Fetch the trunk and these branches, which need not exist."""
         tracked = [f"+refs/heads/{self.trunk}:{_tracking(self.trunk)}"]
-        # As patterns, because git takes a single name that is not there for a mistake.
+        # As patterns, because a missing single name is an error for git.
         tracked += [f"+refs/heads/{branch}*:{_tracking(branch)}*" for branch in branches]
         async with self._alone() as lock:
             done = await self._ask(*FETCH, *tracked, lock=lock)
@@ -52,11 +52,11 @@ class Remote:
                 raise self._away("fetch", done)
 
     async def tip(self, branch: str) -> str | None:
-        """Where a branch stood at the remote when it was last looked at."""
+        """The commit of a branch at the remote when it was last fetched."""
         return await commit_at(self.git, _tracking(branch))
 
     async def send_branch(self, branch: str, tip: str) -> None:
-        """Make a task's branch at the remote what we have; what we did not know of is archived."""
+        """Push a task's branch to the remote; commits there that we do not have are archived."""
         for _ in range(TRIES):
             seen = await self.tip(branch)
             if seen == tip:
@@ -66,10 +66,10 @@ class Remote:
             if not (refused := (await self._send(branch, tip, seen or "")).refused):
                 return
             await self.fetch(branch)
-        raise Workspace(f"the remote of {self.name} refuses {branch}: {refused}", hint=BY_HAND)
+        raise Workspace(f"the remote of {self.name} rejected {branch}: {refused}", hint=BY_HAND)
 
     async def send_trunk(self, commit: str) -> str | None:
-        """Move the remote's trunk forward to a commit, or say why it did not move."""
+        """Move the remote's trunk forward to a commit, or return why it did not move."""
         return (await self._send(self.trunk, commit, None)).refused or None
 
     async def send_archive(self, ref: str) -> None:
@@ -80,7 +80,7 @@ class Remote:
             raise self._away("push", done)
 
     async def drop(self, branch: str) -> None:
-        """Delete a branch at the remote, unless it moved since it was last looked at."""
+        """Delete a branch at the remote, unless it moved since it was last fetched."""
         if seen := await self.tip(branch):
             await self._send(branch, "", seen)
 
@@ -98,7 +98,7 @@ class Remote:
         return Pushed(refused[0].split("\t")[-1] if refused else "")
 
     async def _ask(self, *words: str, lock: int) -> Done:
-        """Ask git for something over the network; a lock that a killed git left is removed once."""
+        """Run a network command; if a killed git left a lock, remove it and retry once."""
         done = await self.git.run(*words, env=SLOW, holds=[lock], within_s=LONGEST_S)
         if done.code and (taken := TAKEN_LOCK.search(done.err)):
             folder = git_dir(self.git.folder)
@@ -110,19 +110,19 @@ class Remote:
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[int]:
-        """One at a time on this machine: git would give up on a ref that another git holds."""
+        """One at a time on this machine: git fails on a ref that another git has locked."""
         async with held(self._lock) as lock:
             yield lock
 
     def _away(self, verb: str, done: Done) -> Unreachable:
         return Unreachable(
-            f"the remote of {self.name} cannot be reached: git {verb} said: {_last(done.err)}",
+            f"the remote of {self.name} cannot be reached: git {verb}: {_last(done.err)}",
             hint=f"try it by hand: git -C {self.git.folder} {verb} origin",
         )
 
 
 async def trouble(repo: Repo) -> str:
-    """Why this machine could not fetch from and push to a shared repo's remote; empty if it can."""
+    """Why this machine cannot fetch from or push to a shared repo's remote; empty if it can."""
     git = Git(Path(repo.path) if Path(repo.path).is_dir() else Path("/"))
     words: Sequence[str] = ("ls-remote", "--heads", str(repo.remote))
     if git.folder == Path(repo.path):
@@ -132,7 +132,7 @@ async def trouble(repo: Repo) -> str:
 
 
 async def make_mirror(repo: Repo) -> None:
-    """Make this machine's own copy of a shared repo, without files, unless it is there."""
+    """Create this machine's own bare copy of a shared repo, unless it exists."""
     folder = Path(repo.path)
     if folder.is_dir() or not repo.remote:
         return
@@ -145,12 +145,12 @@ async def make_mirror(repo: Repo) -> None:
     except OSError as wrong:
         raise Workspace(
             f"cannot copy {repo.name} to {folder}: {wrong.strerror}",
-            hint="may you write there, and is there room?",
+            hint="check the permissions and the free space there",
         ) from wrong
 
 
 async def _copied(repo: Repo, draft: Path) -> Path:
-    """A copy that is made anew, or finished where it was begun."""
+    """A copy that is made anew, or completed if one was started."""
     await Git(draft.parent)(
         "init", "--quiet", "--bare", f"--initial-branch={repo.trunk}", str(draft)
     )
@@ -171,6 +171,6 @@ def _tracking(branch: str) -> str:
 
 
 def _last(words: str) -> str:
-    """What git said, without the advice that it repeats every time."""
+    """Git's error message, without the advice that it adds."""
     lines = [line for line in words.splitlines() if line.startswith(("fatal:", "error:", "ssh:"))]
     return (lines or words.splitlines() or ["nothing"])[0]

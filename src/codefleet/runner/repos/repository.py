@@ -1,4 +1,4 @@
-"""Finding the git repository somebody stands in: its root, its trunk, its remote."""
+"""Finding the git repository of a folder: its root, its trunk, its remote."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ from codefleet.runner.worktree import refuse_without_room
 
 
 async def known_repo(fleet: Fleet, folder: Path) -> Repo:
-    """The repo of the fleet that holds this folder; a new one is made known."""
+    """The fleet's repo that contains this folder; a new one is added."""
     root = await find(folder)
     fleet.refuse_foreign(str(root))
     known = {repo.path: repo for repo in await fleet.repos() if not fleet.is_elsewhere(repo)}
@@ -32,40 +32,40 @@ async def known_repo(fleet: Fleet, folder: Path) -> Repo:
 
 
 async def _wanted_trunk(fleet: Fleet, root: Path) -> str | None:
-    """The trunk that the settings name; here a repo's own file counts, as it is committed."""
+    """The trunk from the settings; here the repo's own committed file counts."""
     own = await trunk_file.at_commit(root, "HEAD")
     return load(fleet.home, repo=own, repo_name=root.name, env=os.environ).trunk
 
 
 async def moved(fleet: Fleet, name: str, folder: Path) -> Repo:
-    """The repo of this name, which stands here now; its folder was moved or cloned anew."""
+    """Update the path of a repo whose folder was moved or cloned again."""
     root = await find(folder)
     repo = await fleet.repo(name)
     fleet.refuse_elsewhere(repo)
     other = next((each for each in await fleet.repos() if each.path == str(root)), None)
     if other:
-        raise Refused(f"{root} is {other.name} already", hint="`fleet list` shows its tasks")
+        raise Refused(f"{root} is already {other.name}", hint="`fleet list` shows its tasks")
     if Path(repo.path).is_dir():
         raise Refused(
-            f"{name} still stands at {repo.path}", hint="two clones are two repos: fleet init"
+            f"{name} still exists at {repo.path}", hint="two clones are two repos: fleet init"
         )
     remote = await _remote(Git(root))
     if repo.shared and not same_remote(repo.remote, remote):
         raise Refused(
-            f"work on {name} travels through {repo.remote}, and {root} has {remote or 'no remote'}",
+            f"{name} is shared through {repo.remote}, but {root} has {remote or 'no remote'}",
             hint="go to a clone of the same remote",
         )
     return await _relocate(fleet, repo, root)
 
 
 async def _has_worktrees_of(fleet: Fleet, repo: Repo, root: Path) -> bool:
-    """Git remembers the worktrees that the fleet made, so it tells a moved repo from a new one."""
+    """Does git list the fleet's worktrees there? Then it is a moved repo and not a new one."""
     pool = Places(fleet.home).worktrees(repo.name).resolve()
     return any(each.path.is_relative_to(pool) for each in await worktrees(Git(root)))
 
 
 async def _relocate(fleet: Fleet, repo: Repo, root: Path) -> Repo:
-    """Note the new place, and tie the worktrees, which know only the old one, to it."""
+    """Record the new path, and repair the worktrees, which know only the old one."""
     there = await fleet.relocate(repo, str(root))
     places = Places(fleet.home)
     pool = places.worktrees(repo.name)
@@ -75,7 +75,7 @@ async def _relocate(fleet: Fleet, repo: Repo, root: Path) -> Repo:
 
 
 async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
-    """Make the repository that holds this path known to the fleet."""
+    """Add the repository that contains this path to the fleet."""
     root = await find(path)
     git = Git(root)
     if (await git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")).code:
@@ -88,16 +88,16 @@ async def register(fleet: Fleet, path: Path, trunk: str | None = None) -> Repo:
 
 
 async def share(desk: Desk, name: str) -> Repo:
-    """Let work on this repo travel through its remote, once the remote has all that is here."""
-    from codefleet.runner.workplace import branches_of_tasks  # here, because it loads so much
+    """Share this repo through its remote, once the remote has everything that is here."""
+    from codefleet.runner.workplace import branches_of_tasks  # imported here: it is slow
 
     repo = await desk.repo(name)
     git = Git(Path(repo.path))
-    address = await _remote(git)  # which may be newer than what the fleet knows
+    address = await _remote(git)  # may be newer than what the fleet knows
     if not address:
         raise Invalid(
             f"{repo.name} has no remote that others could reach",
-            hint="add one, push to it, and say `fleet init --share` again: git remote add origin",
+            hint="add one, push to it, and run `fleet init --share` again: git remote add origin",
         )
     remote = Remote(repo, desk.places.remote_lock(repo.name))
     await remote.fetch()
@@ -114,7 +114,7 @@ async def share(desk: Desk, name: str) -> Repo:
 
 
 async def _remote(git: Git) -> str | None:
-    """The address of `origin`; a path is told in full, because others stand elsewhere."""
+    """The address of `origin`; a path is made absolute, because others run elsewhere."""
     found = (await git.run("remote", "get-url", "origin")).out.strip()
     path = git.folder / found
     return str(path.resolve()) if found and path.is_dir() else found or None
@@ -125,7 +125,7 @@ async def find(path: Path) -> Path:
     if not path.is_dir():
         raise NotFound(f"there is no folder {path}", hint="give the path of a git repository")
     here = await _checkout(path)
-    if here and not (git_dir(here) / "commondir").exists():  # which a linked one has
+    if here and not (git_dir(here) / "commondir").exists():  # only a linked one has it
         return here
     listed = await Git(path, looks_up=True).run(*LIST)
     if "dubious ownership" in listed.err:
@@ -135,7 +135,7 @@ async def find(path: Path) -> Path:
         )
     if listed.code:
         raise Invalid(
-            f"{path} is not in a git repository", hint="go into one, or make one: git init"
+            f"{path} is not in a git repository", hint="go into one, or create one: git init"
         )
     root, *_, is_bare = parsed(listed.out)[0]
     if is_bare:
@@ -143,27 +143,27 @@ async def find(path: Path) -> Path:
             f"{root} is a bare repository: there is no checkout to work from",
             hint=f"make a clone and go there: git clone {root} FOLDER",
         )
-    main = root if (root / ".git").exists() else await _checkout(root)  # as of a submodule
+    main = root if (root / ".git").exists() else await _checkout(root)  # a submodule, for example
     if main is None:
         raise Invalid(
-            f"git does not tell where the checkout of {root} is",
+            f"git does not report where the checkout of {root} is",
             hint="go there instead of into a worktree of it",
         )
     return main
 
 
 async def _checkout(path: Path) -> Path | None:
-    """The root of the checkout that holds this path, or that this git folder belongs to."""
+    """The root of the checkout that contains this path, or that this git folder belongs to."""
     shown = await Git(path, looks_up=True).run("rev-parse", "--show-toplevel")
     root = Path(shown.out.removesuffix("\n"))
     return root if shown.code == 0 and (root / ".git").exists() else None
 
 
 async def _trunk(git: Git, wanted: str | None) -> str:
-    """The branch named in the settings, or the remote's head, or what is checked out."""
+    """The branch named in the settings, the remote's HEAD, or the checked-out branch."""
     if wanted:
         if (await git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{wanted}")).code:
-            raise Invalid(f"there is no branch {wanted}", hint="mend `trunk` in fleet.toml")
+            raise Invalid(f"there is no branch {wanted}", hint="fix `trunk` in fleet.toml")
         return wanted
     here = (await git.run("symbolic-ref", "--quiet", "--short", "HEAD")).out.strip()
     remote = (await git.run("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")).out.strip()

@@ -1,4 +1,4 @@
-"""Which repos this machine can work on now: those it has, and whose remote answers."""
+"""Which repos this machine can work on now: those it has and whose remote responds."""
 
 import asyncio
 import time
@@ -11,11 +11,11 @@ from codefleet.runner.repos.remote import LONGEST_S, make_mirror
 
 CLOSED_S = 5.0
 FORGOTTEN_S = 2 * LONGEST_S
-"""A remote that nobody has tried for so long may be back: nothing is said of it."""
+"""A remote that has not been tried for this long may be back: it is no longer reported."""
 
 
 class Roads:
-    """The ways to the remotes of shared repos; one that failed is not tried again for a while."""
+    """Access to the remotes of shared repos; one that failed is not retried for a while."""
 
     def __init__(self) -> None:
         self._closed: dict[str, float] = {}
@@ -29,7 +29,7 @@ class Roads:
 
     @contextmanager
     def watched(self, repo: str) -> Iterator[None]:
-        """Remember whether the remote answered."""
+        """Remember whether the remote responded."""
         try:
             yield
         except Unreachable as trouble:
@@ -39,12 +39,12 @@ class Roads:
         self._away.pop(repo, None)
 
     def away(self) -> Mapping[str, str]:
-        """The repos whose remote did not answer when it was last tried, and why."""
+        """The repos whose remote did not respond at the last attempt, and why."""
         oldest = time.monotonic() - FORGOTTEN_S
         return {repo: why for repo, (why, tried) in self._away.items() if tried > oldest}
 
     def note(self, repo: str, trouble: str) -> None:
-        """Something keeps this machine from a repo; the same is told once, until it is over."""
+        """Note what keeps this machine from a repo; the same problem is reported only once."""
         if trouble and self._known.get(repo) != trouble:
             self._news.append(trouble)
         self._known[repo] = trouble
@@ -55,14 +55,14 @@ class Roads:
         return news
 
     def copy(self, repo: Repo, when_done: Callable[[], None]) -> None:
-        """Begin to copy a repo, unless that is under way or has just failed."""
+        """Start to copy a repo, unless that is in progress or has just failed."""
         if repo.name not in self._making and not self.is_closed(repo.name):
             making = asyncio.create_task(self._make(repo))
             self._making[repo.name] = making
             making.add_done_callback(lambda _: when_done())
 
     async def leave(self) -> None:
-        """Give up what is under way; the next runner goes on with it."""
+        """Cancel copies in progress; the next runner continues them."""
         for making in self._making.values():
             making.cancel()
         await asyncio.gather(*self._making.values(), return_exceptions=True)
@@ -71,7 +71,7 @@ class Roads:
         try:
             await make_mirror(repo)
             self._away.pop(repo.name, None)
-        except FleetError as trouble:  # whatever it is, it is tried again after a while
+        except FleetError as trouble:  # retried after a while, whatever it is
             self._close(repo.name, trouble.problem)
             self.note(repo.name, trouble.problem)
         finally:

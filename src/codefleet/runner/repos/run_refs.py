@@ -1,7 +1,7 @@
-"""A ref of the fleet's own for what each run has made: agents can move or delete any branch.
+"""The fleet's own ref for the work of each run: agents can move or delete any branch.
 
-The store remembers the commit, which no agent can write there. `refs/fleet/runs/<run>` only keeps
-git from collecting it.
+The store has the commit, where no agent can change it. `refs/fleet/runs/<run>` only protects it
+from git's garbage collection.
 """
 
 from collections.abc import Collection
@@ -15,7 +15,7 @@ OTHERWISE_REACHED = ("--not", f"--exclude={RUNS}*", *NOT_REACHED[1:])
 
 
 async def track(repo: Path, run: str, commit: str) -> None:
-    """Keep what a run has made so far. A ref that cannot be set stops nobody: the branch has it."""
+    """Keep a run's work so far. A ref that cannot be set is no error: the branch has the work."""
     await Git(repo).run("update-ref", "--no-deref", f"{RUNS}{run}", commit)
 
 

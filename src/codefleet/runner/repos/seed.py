@@ -14,14 +14,14 @@ INCLUDE = ".worktreeinclude"
 
 
 class Seed(NamedTuple):
-    """Where files are copied from, and the ref of the trunk whose list says which."""
+    """Where files are copied from, and the ref of the trunk whose list names them."""
 
     checkout: Path
     trunk: str
 
 
 async def sow(seed: Seed, worktree: Path) -> list[str]:
-    """Copy what the trunk's `.worktreeinclude` names and git ignores; return what was copied."""
+    """Copy the ignored files that the trunk's `.worktreeinclude` names; return what was copied."""
     checkout = seed.checkout
     found = await at_commit(checkout, seed.trunk, INCLUDE)
     if found is None or not found.text or not (checkout / ".git").exists():
@@ -42,7 +42,7 @@ def _copy(checkout: Path, worktree: Path, paths: Iterable[str]) -> list[str]:
 
 
 def _copy_one(source: Path, target: Path, worktree: Path) -> bool:
-    """Copy one file unless something is there; a link stays a link and never leads us out."""
+    """Copy one file unless the target exists; links stay links and are never followed outside."""
     if not target.parent.resolve().is_relative_to(worktree.resolve()):
         return False
     if target.is_symlink() or target.exists():

@@ -1,9 +1,9 @@
-"""What git is told by files that all worktrees of a repository share, and what agents make of it.
+"""Git settings that all worktrees of a repository share, protected from agents.
 
-An agent works in a linked worktree, and what it sets there holds for the user's own checkout too.
-What starts programs, breaks the checkout, hides work or signs commits with another name is put
-back, and a copy is kept aside. All else is told and stays, because nobody knows who it was: users
-add remotes while agents work. The settings are noted when the first of several agents begins, and
+An agent works in a linked worktree, and what it sets there applies to the user's own checkout too.
+What starts programs, breaks the checkout, hides work or changes the author of commits is put back,
+and a copy is kept aside. Everything else is reported and stays, because it may be the user's: users
+add remotes while agents work. The settings are noted when the first of several agents starts, and
 compared when any of them ends. The fleet's own git reads the note, not the repository's files.
 """
 
@@ -44,28 +44,28 @@ EXCLUDE = "info/exclude"
 FILES = ("info/attributes", EXCLUDE, "info/grafts", "objects/info/alternates")
 HOOKS = "hooks"
 LARGEST = 1 << 20
-"""No file of this kind is longer; one that is, is known by its size and age."""
+"""Such files are not larger; one that is, is identified by size and modification time."""
 
 MOST_TOLD = 20
 LANE = "lane"
-"""Checks at landing run code of agents, too."""
+"""Checks at landing run agents' code, too."""
 
 Texts = Mapping[str, str]
-"""Files by name: the mode and the text of each, or where it leads if it is a link."""
+"""Files by name: the mode and text of each, or its target if it is a link."""
 Note = dict[str, Any]
-"""What is written down: the runs at work, the files as they were, the settings that are trusted."""
+"""What is recorded: the active runs, the files as they were, the trusted settings."""
 
 
 class Changed(NamedTuple):
-    """Settings that were changed: those that stay so, and those that are as before again."""
+    """Settings that were changed: those left so, and those put back."""
 
     left: Sequence[str] = ()
     put_back: Sequence[str] = ()
 
     def told(self) -> list[str]:
-        """What to tell of them, what was put back first."""
+        """The warnings about them, what was put back first."""
         told = []
-        for names, what in ((self.put_back, ", and are put back"), (self.left, "")):
+        for names, what in ((self.put_back, ", and put back"), (self.left, "")):
             if names:
                 some = ", ".join(names[:MOST_TOLD])
                 more = f" and {len(names) - MOST_TOLD} more" if len(names) > MOST_TOLD else ""
@@ -76,14 +76,14 @@ class Changed(NamedTuple):
 
 
 class SharedSettings:
-    """Those of one repository, and a note in the fleet's home of how they were."""
+    """The shared settings of one repository, and a note in the fleet's home of how they were."""
 
     def __init__(self, repo: Path, note: Path) -> None:
         self._repo, self._note = repo, note
         self.aside = note.with_suffix("")
 
     async def begin(self, run: str, live: Callable[[], Awaitable[Collection[str]]]) -> Changed:
-        """Note how they are before an agent begins; what an earlier one left is compared first."""
+        """Note the settings before an agent starts; earlier changes are compared first."""
         async with self._alone():
             known, alive = self._read(), {*await live(), LANE}
             there = known.get("runs", ())
@@ -94,16 +94,16 @@ class SharedSettings:
         return changed
 
     async def compare(self) -> Changed:
-        """What was changed since; what must not be is put back."""
+        """What has changed since; protected settings are put back."""
         async with self._alone():
             known = self._read()
             changed = await self._compare(known)
-            if any(changed):  # each change is told once
+            if any(changed):  # each change is reported once
                 self._write(known.get("runs", ()), await self._accepted(known, changed))
         return changed
 
     async def finish(self, run: str) -> None:
-        """A run is over, and what it changed was told; what comes later is the user's doing."""
+        """A run is over and its changes are reported; later changes are the user's."""
         async with self._alone():
             known = self._read()
             if _texts(self._folder) == known.get("texts") and run in known.get("runs", ()):
@@ -111,12 +111,12 @@ class SharedSettings:
                 self._save({**known, "runs": still})
 
     async def _all(self) -> Settings:
-        """Every setting of the repository as it is now, those of files that it includes, too."""
+        """Every current setting of the repository, with those of included files."""
         listed = await Git(self._repo)("config", "--local", "--includes", "--list", "-z")
         return _listed(listed)
 
     async def _accepted(self, known: Note, changed: Changed) -> Settings:
-        """The settings that were trusted, with those that changed and may stay."""
+        """The trusted settings, with the changes that may stay."""
         now = await self._settings(_texts(self._folder)) or {}
         kept = {name: its for name, its in known["trusted"].items() if name not in changed.left}
         return {**kept, **{name: now[name] for name in changed.left if name in now}}
@@ -128,8 +128,8 @@ class SharedSettings:
                 yield
         except OSError as trouble:
             raise Workspace(
-                f"git's settings in {self._folder} cannot be looked after: {trouble.strerror}",
-                hint=f"compare them with {self._note}; may you write there?",
+                f"git's settings in {self._folder} cannot be protected: {trouble.strerror}",
+                hint=f"compare them with {self._note}; can you write there?",
             ) from None
 
     @property
@@ -153,7 +153,7 @@ class SharedSettings:
         return Changed(left, put_back)
 
     async def _compare_config(self, was: Texts, now: Texts) -> Changed:
-        """Setting by setting; all at once where git cannot work with them."""
+        """Compare setting by setting; restore whole files that git cannot read."""
         before, after = await self._settings(was), await self._settings(now)
         if before is None:
             return Changed()
@@ -181,7 +181,7 @@ class SharedSettings:
                 await git.run("config", "--file", files[0], "--add", name, value)
 
     async def _settings(self, texts: Texts) -> Settings | None:
-        """What these files set; None when git cannot read them."""
+        """The settings in these files; None if git cannot read them."""
         found: dict[str, list[str]] = {}
         for state in (texts[name] for name in CONFIG if name in texts):
             listed = await settings(_text(state))
@@ -192,7 +192,7 @@ class SharedSettings:
         return found
 
     def _restore(self, name: str, was: Texts, now: Texts) -> None:
-        """Let one file be as it was; what stands there now is kept aside."""
+        """Restore one file; its current version is kept aside."""
         file = self._folder / name
         if (name in now and now[name] != was.get(name)) or file.is_symlink():
             self.aside.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -211,7 +211,7 @@ class SharedSettings:
         return {}
 
     def _write(self, runs: Sequence[str], trusted: Settings) -> None:
-        """Note how all is now, for us and for the fleet's own git."""
+        """Record the current settings, for us and for the fleet's own git."""
         texts = _texts(self._folder)
         files = {
             name: _text(texts[name]).encode(errors="surrogateescape")
@@ -229,7 +229,7 @@ class SharedSettings:
 
 
 async def forget_own(worktree: Path) -> Changed:
-    """Undo what a run set for its own worktree alone, but for a sparse checkout."""
+    """Undo what a run set only for its own worktree, except a sparse checkout."""
     file = git_dir(worktree) / CONFIG[1]
     if not file.is_file() or file.is_symlink():
         file.unlink(missing_ok=True)
@@ -246,7 +246,7 @@ async def forget_own(worktree: Path) -> Changed:
 
 
 async def settings(text: str) -> Settings | None:
-    """What a file with this text sets, without the files that it includes."""
+    """The settings in a file with this text, without the files it includes."""
     words = ("config", "--no-includes", "--file", "-", "--list", "-z")
     listed = await Git(Path("/")).run(*words, stdin=text)
     return None if listed.code else _listed(listed.out)
@@ -261,7 +261,7 @@ def _listed(listing: str) -> Settings:
 
 
 def differences(before: Settings, after: Settings) -> Iterator[str]:
-    """The settings that changed, but for those that anything may change."""
+    """The settings that changed, except harmless ones."""
     for name in sorted({*before, *after}):
         if before.get(name) == after.get(name) or HARMLESS.fullmatch(name):
             continue
@@ -285,7 +285,7 @@ def _hooks(folder: Path) -> list[str]:
 
 
 def _state(file: Path) -> str | None:
-    """Mode and text of a file in one; None where there is none that we look after."""
+    """Mode and text of a file in one string; None if it is not a regular file or link."""
     with suppress(OSError):
         facts = file.lstat()
         if stat.S_ISLNK(facts.st_mode):
@@ -299,7 +299,7 @@ def _state(file: Path) -> str | None:
 
 
 def _is_file_put_back(name: str, was: Texts, now: Texts) -> bool:
-    """Does this file start programs, or hide all work? One too long to note cannot be put back."""
+    """Does this file start programs or hide all work? One too long to note cannot be put back."""
     if was.get(name, "").startswith("huge\n"):
         return False
     if name == EXCLUDE:

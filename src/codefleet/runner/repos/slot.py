@@ -1,4 +1,4 @@
-"""One worktree of the pool on disk: whether anything was ever checked out, and how it is wiped."""
+"""One worktree of the pool on disk: whether anything was ever checked out, and how to wipe it."""
 
 import os
 import shutil
@@ -13,12 +13,12 @@ from codefleet.runner.repos.salvage import git_dir
 
 
 def never_filled(path: Path) -> bool:
-    """Was the slot made but not yet checked out when its maker died?"""
+    """Did the slot's creator die before anything was checked out?"""
     return not (git_dir(path) / "index").exists() and _names(path) == [".git"]
 
 
 async def wipe(path: Path, commit: str, keep: Sequence[str]) -> None:
-    """Make the slot exactly `commit`, ignored files gone too, except what `keep` matches.
+    """Reset the slot to exactly `commit`, without ignored files except what `keep` matches.
 
     Its HEAD must be detached, because it moves.
     """
@@ -27,7 +27,7 @@ async def wipe(path: Path, commit: str, keep: Sequence[str]) -> None:
     _forget_settings(git_dir(path))
     reset = ("reset", "--quiet", "--hard", "--no-recurse-submodules", commit)
     if (await git.run(*reset)).code:
-        await _clean(git, keep)  # something untracked stood in the way
+        await _clean(git, keep)  # something untracked was in the way
         await git(*reset)
     await _clean(git, keep)
     if (path / ".gitmodules").exists():
@@ -35,12 +35,12 @@ async def wipe(path: Path, commit: str, keep: Sequence[str]) -> None:
 
 
 def _forget_settings(folder: Path) -> None:
-    """Undo what a run set for its worktree alone, such as a sparse checkout."""
+    """Undo what a run set only for its worktree, such as a sparse checkout."""
     for name in ("config.worktree", "info/sparse-checkout"):
-        # Where the repository itself is sparse, so are its worktrees.
+        # If the repository itself is sparse, so are its worktrees.
         if (folder / name).exists() and not (common_dir(folder) / name).exists():
             (folder / name).unlink()
-            (folder / "index").unlink(missing_ok=True)  # it marks files as left out
+            (folder / "index").unlink(missing_ok=True)  # it flags files as left out
 
 
 async def _clean(git: Git, keep: Sequence[str]) -> None:
@@ -51,7 +51,7 @@ async def _clean(git: Git, keep: Sequence[str]) -> None:
 
 
 def unlock_folders(path: Path) -> None:
-    """Make every folder writable: package caches are often not, and cannot be deleted so."""
+    """Make every folder writable: package caches often are not, and then cannot be deleted."""
     for parent, folders, _ in os.walk(path):
         for folder in (Path(parent, name) for name in folders):
             if not folder.is_symlink():
@@ -64,7 +64,7 @@ def _names(path: Path) -> list[str]:
 
 
 async def _empty_submodules(git: Git) -> None:
-    """Empty the folders of submodules, which git's own reset and clean step around."""
+    """Empty the folders of submodules, which git's own reset and clean skip."""
     for path in _gitlinks(await git("ls-files", "--stage", "-z")):
         folder = git.folder / path
         if folder.is_dir() and not folder.is_symlink():

@@ -1,22 +1,21 @@
-"""The files and the index of a checkout, taken from one commit to another, or put back.
+"""The files and the index of a checkout, moved from one commit to another, or put back.
 
-A swap holds the checkout's own `index.lock`, so that no git command of the user's comes in between,
-and the lock's text is the journal's, so that a lock left behind tells whose it is. Git writes the
-files and a draft of the index; then the branch is held; then the draft becomes the index, and what
-it was before is kept; then the branch moves, and the lock goes. The index comes first, because `git
+A swap holds the checkout's own `index.lock`, so that no git command of the user interferes, and the
+lock's text is the journal's, so that a lock left behind shows whose it is. Git writes the files and
+a draft of the index; then the branch is locked; then the draft becomes the index, and the old index
+is kept; then the branch moves, and the lock is removed. The index comes first, because `git
 commit` reads the branch and then the index before it tries the lock: with the new branch and the
-old index it would take back what has just landed. One that read the old branch is refused in the
-end, when it wants to move it. As nobody can move a branch that is held, the index that was shown
-stays.
+old index it would revert what has just landed. One that read the old branch fails in the end, when
+it tries to move it. Nobody else can move a locked branch, so the new index stays valid.
 
-Killed at any point, this is what can be left, and what `settle` makes of it:
+If it is killed at any point, this is what can be left, and what `settle` does with it:
 
-- no lock of ours: nothing was begun, or everything is done, or the user removed the lock and took
-  the checkout over. Nothing is touched.
+- no lock of ours: nothing was started, or everything is done, or the user removed the lock and took
+  over the checkout. Nothing is touched.
 - HEAD is not at `new`: the branch did not move. The files go back to `old`.
 - HEAD is at `new`: the files and the index go forward to `new`.
 
-Only paths that differ between the two commits are looked at, and of these only what is provably
+Only paths that differ between the two commits are considered, and of these only what is provably
 ours is replaced: the content of one of the two commits, or the beginning of `new`'s (git was killed
 while it wrote the file). Anything else is the user's and stays as it is, as an edit.
 """
@@ -34,7 +33,7 @@ from codefleet.runner.repos.salvage import git_dir
 
 
 class Side(NamedTuple):
-    """One of the two commits: the paths it has, and those of them that the files do not match."""
+    """One of the two commits: the paths it has, and those whose files differ from it."""
 
     has: frozenset[str]
     differs: frozenset[str]
@@ -60,18 +59,18 @@ class Swap:
         self._seen: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Take a copy of the index to work on, as it was before this move."""
+        """Copy the index as it was before this move, to work on."""
         self._forget_draft()
         self._seen = _identity(self.index)
         if self._seen:
             source = self._before if self._before.exists() else self.index
-            shutil.copy2(source, self.draft)  # with its time: git's racy-edit check needs it
+            shutil.copy2(source, self.draft)  # with its mtime: git's racy-edit check needs it
 
     def take_lock(self) -> bool:
-        """Lock the index, if nobody has and nobody changed it since `begin`."""
+        """Lock the index, unless somebody has locked it, or changed it since `begin`."""
         self._text.write_text(self.move.json(), encoding="utf-8")
         try:
-            self.lock.hardlink_to(self._text)  # all of its text at once, or not at all
+            self.lock.hardlink_to(self._text)  # with its text, atomically
         except FileExistsError:
             return False
         if _identity(self.index) == self._seen:
@@ -86,7 +85,7 @@ class Swap:
             return False
 
     async def forward(self) -> str | None:
-        """Bring files, index and branch to `new`, or say why not; call `settle` in any case."""
+        """Move files, index and branch to `new`, or return why not; call `settle` in any case."""
         done = await self._run("read-tree", "-m", "-u", self.move.old, self.move.new)
         if done.code:
             return f"git cannot move the files of {self.root} now: {done.err}"
@@ -97,7 +96,7 @@ class Swap:
         return None
 
     async def settle(self) -> None:
-        """End this move one way or the other, from wherever it was left."""
+        """Finish or undo this move, from whatever state it was left in."""
         if self.has_lock():
             await self._settle_files()
         self._forget_draft()
@@ -109,7 +108,7 @@ class Swap:
     async def _settle_files(self) -> None:
         self.begin()
         if (await self._run("diff-index", "--cached", "--quiet", self.move.new)).code == 0:
-            self._unlock()  # only that was left to do
+            self._unlock()  # nothing else was left to do
             return
         old, new = await self._side(self.move.old), await self._side(self.move.new)
         target = new if await self._is_at_new() else old
@@ -122,7 +121,7 @@ class Swap:
         self._publish()
 
     async def _side(self, commit: str) -> Side:
-        """Compare the files with a commit, on the paths that the move is about."""
+        """Compare the files with a commit, on the paths that the move concerns."""
         not_added_or_not_deleted = "a" if commit == self.move.old else "d"
         changed = await self._diff(f"--diff-filter={not_added_or_not_deleted}")
         await self._draft_at(commit)
@@ -136,7 +135,7 @@ class Swap:
         return _names(await self.git(*words, which, self.move.old, self.move.new))
 
     async def _draft_at(self, commit: str) -> None:
-        """Draw up the index for a commit, without a look at the files."""
+        """Draft the index for a commit, regardless of the files."""
         self.begin()
         await self.git("read-tree", "-i", "-m", self.move.old, commit, env=self.env())
         await self._run("update-index", "-q", "--refresh")
@@ -157,27 +156,27 @@ class Swap:
         return whole.out.encode(errors="surrogateescape").startswith(file.read_bytes())
 
     def _is_present(self, path: str) -> bool:
-        """Is there a file of this name, and not only one that a link leads to?"""
+        """Is there a file at this path itself, not behind a link?"""
         file = self.root / path
         if any(folder.is_symlink() for folder in self._folders(path)):
             return False
         return file.is_symlink() or (file.exists() and not file.is_dir())
 
     def _is_free(self, path: str) -> bool:
-        """Can a file be put here without taking away something of the user's?"""
+        """Can a file be written here without replacing something of the user's?"""
         file, folders = self.root / path, self._folders(path)
         if file.exists() or any(spot.is_symlink() for spot in (file, *folders)):
             return False
         return all(folder.is_dir() for folder in folders if folder.exists())
 
     def _folders(self, path: str) -> list[Path]:
-        """The folders above a file, nearest first, without the checkout's own."""
+        """The folders above a file, nearest first, without the checkout's root."""
         return [self.root / above for above in PurePath(path).parents][:-1]
 
     def _remove(self, path: str) -> None:
         if self._is_present(path):
             (self.root / path).unlink()
-            with suppress(OSError):  # until a folder that is not empty
+            with suppress(OSError):  # stops at a folder that is not empty
                 for folder in self._folders(path):
                     folder.rmdir()
 
@@ -189,7 +188,7 @@ class Swap:
             raise failed(self.root, words, done)
 
     async def _run(self, *words: str, stdin: str | None = None) -> Done:
-        """Run git on the draft, under the journal's lock; raises when it is killed."""
+        """Run git on the draft, under the journal's lock; raises if it is killed."""
         lock = [self.journal.lock]
         done = await self.git.run(*words, stdin=stdin, env=self.env(), holds=lock)
         if done.code < 0:
@@ -200,7 +199,7 @@ class Swap:
         return await self.git("rev-parse", "HEAD") == self.move.new
 
     def _show(self) -> None:
-        """Make the draft the index; what it was is kept until the branch has moved."""
+        """Make the draft the index; the old one is kept until the branch has moved."""
         self._before.unlink(missing_ok=True)
         if self.index.exists():
             self._before.hardlink_to(self.index)
@@ -211,7 +210,7 @@ class Swap:
         self._unlock()
 
     def _unlock(self) -> None:
-        self._before.unlink(missing_ok=True)  # first: without it, only the lock is left to go
+        self._before.unlink(missing_ok=True)  # first: without it, only the lock remains
         self.lock.unlink()
 
     def _forget_draft(self) -> None:

@@ -1,6 +1,6 @@
-"""A worktree that an agent cut off from its repository is tied to it again, its files as they are.
+"""Reconnecting a worktree that an agent cut off from its repository, with its files unchanged.
 
-Agents delete `.git`, begin a repository of their own in its place, or tidy up git's own notes.
+Agents delete `.git`, create a repository of their own in its place, or clean up git's own records.
 """
 
 import asyncio
@@ -16,15 +16,15 @@ ADD = ("worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-che
 
 
 async def tie(repo: Path, worktree: Path, branch: str, aside: Path) -> str | None:
-    """Make sure that git knows this worktree, and say what had to be mended.
+    """Make sure that git knows this worktree, and return what had to be repaired.
 
-    A repository that stands in its place is moved to `aside`, after what it has is archived.
+    A repository in its place is moved to `aside`, after its commits are archived.
     """
     if worktree.is_symlink():
-        worktree.unlink()  # what it leads to is not ours to save, and never to clean
+        worktree.unlink()  # its target is not ours to save, let alone to clean
     if not worktree.is_dir():
         raise Workspace(
-            f"the agent's folder {worktree} is gone, and with it what was not committed",
+            f"the agent's folder {worktree} is gone, with everything that was not committed",
             hint=f"what it committed is on {branch}; `git worktree list` shows a folder that moved",
         )
     if _is_tied(repo, worktree):
@@ -33,11 +33,11 @@ async def tie(repo: Path, worktree: Path, branch: str, aside: Path) -> str | Non
     await Git(repo).run("worktree", "repair", str(worktree))
     if not _is_tied(repo, worktree):
         await _tie_anew(repo, worktree, branch)
-    return kept or "the agent cut its folder off from git; it is tied to it again"
+    return kept or "the agent cut its folder off from git; it has been reconnected"
 
 
 def _is_tied(repo: Path, worktree: Path) -> bool:
-    """Does the folder lead to notes of git in this repository, and do they lead back?"""
+    """Does the folder point to git's records in this repository, and do they point back?"""
     link = worktree / ".git"
     if link.is_symlink() or not link.is_file():
         return False
@@ -50,7 +50,7 @@ def _is_tied(repo: Path, worktree: Path) -> bool:
 
 
 async def _put_aside(repo: Path, worktree: Path, branch: str, aside: Path) -> str | None:
-    """Take a repository of the agent's own out of the way, and keep what it has committed."""
+    """Move away a repository that the agent created, and keep its commits."""
     link = worktree / ".git"
     if link.is_symlink():
         link.unlink()
@@ -60,13 +60,13 @@ async def _put_aside(repo: Path, worktree: Path, branch: str, aside: Path) -> st
     if head := await commit_at(Git(worktree), "HEAD"):
         words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head")
         await Git(repo)(*words, str(worktree), "HEAD")
-        kept = f"; its commits are {await archive(repo, f'{label(branch)}-own', head)}"
+        kept = f"; its commits are kept as {await archive(repo, f'{label(branch)}-own', head)}"
     await asyncio.to_thread(shutil.move, link, aside)
-    return f"the agent began a repository of its own, which is now {aside}{kept}"
+    return f"the agent created its own repository, which is now {aside}{kept}"
 
 
 async def _tie_anew(repo: Path, worktree: Path, branch: str) -> None:
-    """Git has forgotten the worktree: make one beside it, and let the folder take its place."""
+    """Git has forgotten the worktree: create one beside it, and let the folder replace it."""
     git, ref = Git(repo), f"refs/heads/{branch}"
     fresh = worktree.with_name(f"{worktree.name}-anew")
     await asyncio.to_thread(shutil.rmtree, fresh, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""How work travels between machines: a run begins with what the remote has, and ends by sending.
+"""How work moves between machines: a run starts with what the remote has, and ends with a push.
 
-What this machine has and the remote does not is never given up: it goes on from there, or it is
+What this machine has and the remote does not is never dropped: work continues from there, or it is
 archived, here and at the remote.
 """
 
@@ -22,16 +22,16 @@ LONGEST_PAUSE_S = 15.0
 
 
 class Travel:
-    """The way of one repo's work to its remote and back."""
+    """Moves one repo's work to its remote and back."""
 
     def __init__(self, remote: Remote, pool: Pool, roads: Roads) -> None:
         self.remote, self.pool, self.roads = remote, pool, roads
         self.git = remote.git
 
     async def arrive(self, *branches: str) -> None:
-        """Bring the trunk and these branches here, as the remote has them unless we are ahead.
+        """Fetch the trunk and these branches; the fleet's own follow it unless we are ahead.
 
-        Branches that are not the fleet's are only looked at.
+        Branches that are not the fleet's are only fetched.
         """
         with self.roads.watched(self.remote.name):
             await self.remote.fetch(*branches)
@@ -48,11 +48,11 @@ class Travel:
         try:
             await set_branch(self.git, ref, "-m", "fleet: go on", ref, theirs, ours or "")
         except Workspace:
-            if await commit_at(self.git, ref) != theirs:  # another run here was as quick
+            if await commit_at(self.git, ref) != theirs:  # another run here was faster
                 raise
 
     async def put_away(self, branch: str) -> None:
-        """Archive what this machine has of a branch, files too, and the remote does not have."""
+        """Archive what this machine has of a branch, files too, that the remote does not have."""
         await self.pool.free(branch)
         ours = await commit_at(self.git, f"refs/heads/{branch}")
         theirs = await self.remote.tip(branch), await self.remote.tip(self.remote.trunk)
@@ -63,9 +63,9 @@ class Travel:
             await self.keep(await archive(self.git.folder, label(branch), ours))
 
     async def depart(self, hold: Hold, branch: str, tip: str, is_last: Callable[[], bool]) -> None:
-        """Send a run's work, and again for a while when the remote is away; the lease is kept.
+        """Send a run's work, and retry for a while if the remote is unreachable, keeping the lease.
 
-        With `is_last` the runner wants to leave, and there is no other try.
+        If `is_last` returns True, the runner wants to exit, and there is no retry.
         """
         until = time.monotonic() + PATIENCE_LEASES * hold.fleet.lease.total_seconds()
         pause = FIRST_PAUSE_S
@@ -82,7 +82,7 @@ class Travel:
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     async def keep(self, ref: str) -> None:
-        """Send an archived commit, if the remote takes it; it is safe here in any case."""
+        """Send an archived commit, if the remote accepts it; it is safe here in any case."""
         with suppress(FleetError):
             await self.remote.send_archive(ref)
 
@@ -92,7 +92,7 @@ class Travel:
 
 
 async def _unless_lost(hold: Hold, pause: float) -> None:
-    """Wait a while, but not when the task is somebody else's by now."""
+    """Wait a while; raises LostRun if another run has the task by now."""
     with suppress(TimeoutError):
         await asyncio.wait_for(hold.lost.wait(), pause)
     if hold.lost.is_set():

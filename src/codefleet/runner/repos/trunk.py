@@ -1,7 +1,7 @@
-"""Bring one branch onto the trunk: build the merge apart, prove it, then move the trunk.
+"""Land one branch on the trunk: build the merge separately, test it, then move the trunk.
 
-Every step starts from what git says now, so that a killed git, a killed runner and a user who
-commits at the same moment are all answered in the same way: look again and go on from there.
+Every step starts from the current state in git, so that a killed git, a killed runner and a user
+who commits at the same moment are all handled the same way: look again and continue from there.
 """
 
 import asyncio
@@ -47,13 +47,13 @@ class Red(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """The trunk was moved away from a commit that the work stands on and would bring back."""
+    """The trunk no longer has a commit that the work builds on and would bring back."""
 
     lost: str
 
 
 class Waits(NamedTuple):
-    """What is in the way, and what would clear it."""
+    """What is in the way, and how to resolve it."""
 
     why: str
 
@@ -75,13 +75,12 @@ async def land(
     keep: Sequence[str] = (),
     last_look: Callable[[], Awaitable[bool]] = _nothing_changed,
 ) -> Result:
-    """Merge `tip` into the trunk, once, whatever is killed on the way.
+    """Merge `tip` into the trunk exactly once, whatever is killed on the way.
 
     With a `remote`, the trunk is the one there.
-
-    A landing is always a merge commit with the tip itself as its second parent. So whether a tip
-    has landed is a fact of git: it is an ancestor of the trunk. A landing that was done but never
-    written down is found so, and not done twice.
+    A landing is always a merge commit with the tip itself as its second parent. So git knows
+    whether a tip has landed: it is an ancestor of the trunk. A landing that was done but never
+    recorded is detected this way, and not repeated.
     """
     proved = {tested_tree}
     ground = SharedTrunk(remote) if remote else OwnBranch(repo, trunk, journal)
@@ -95,7 +94,7 @@ async def land(
             trouble = problem
     if trouble:
         raise trouble
-    return Waits(f"{trunk} of {repo} moves all the time; this is tried again when it rests")
+    return Waits(f"{trunk} of {repo} keeps moving; this is retried later")
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class _Landing:
         return Git(self.repo)
 
     async def attempt(self) -> Result | None:
-        """One try from the facts as they are now; None when the trunk moved meanwhile."""
+        """One attempt from the current state; None if the trunk moved meanwhile."""
         if why := await self.ground.ready():
             return Waits(why)
         old = await self.ground.head()
@@ -158,12 +157,12 @@ class _Landing:
         return Conflicts(tuple(path for path in paths if path)) if done.code else tree
 
     async def _brings_back(self, lost: str, old: str, merged: str | Conflicts) -> bool:
-        """Would the trunk be another if only what came after `lost` were merged?"""
+        """Would the trunk differ if only what came after `lost` were merged?"""
         ours, theirs = [await self._on(lost, side) for side in (old, self.tip)]
         return await self._merge(ours, theirs) != merged
 
     async def _on(self, base: str, commit: str) -> str:
-        """A commit with the same files whose only past is `base`: old gits choose no merge base."""
+        """A commit with the same files on top of `base`: old gits cannot set a merge base."""
         words = ("commit-tree", f"{commit}^{{tree}}", f"-p{base}", "-m", "to compare")
         return await self.git(*words, env=await identity(self.git))
 
@@ -197,18 +196,18 @@ class _Landing:
             locks.drop(folder)
 
     async def _prepare(self, folder: Path, commit: str) -> None:
-        """Put a worktree at this commit, with nothing else in it or at work there."""
+        """Reset a worktree to this commit, with nothing else in it or running there."""
         await asyncio.to_thread(sweep, tag_of(folder))  # checks that outlived their runner
         if (folder / ".git").exists() and await self._reuse(folder, commit):
             return
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        # Twice by force: a git killed while it made this worktree left it registered and locked.
+        # Force twice: a git killed while it created this worktree left it registered and locked.
         words = ("worktree", "add", "--quiet", "--force", "--force", "--detach")
         await self.git(*words, str(folder), commit)
 
     async def _reuse(self, folder: Path, commit: str) -> bool:
         git = Git(folder)
-        # Not a reset: should a check have left it on a branch, that branch must not move.
+        # Not a reset: if a check left it on a branch, that branch must not move.
         there = await git.run("checkout", "--quiet", "--force", "--detach", commit)
         kept = [f"--exclude={glob}" for glob in self.keep]
         return there.code == 0 and (await git.run("clean", "--quiet", "-ffdx", *kept)).code == 0

@@ -1,4 +1,4 @@
-"""Files of ours in a repo, read from its trunk: plain and bounded, whatever a checkout holds."""
+"""The fleet's files in a repo, read from its trunk, plain and bounded, not from a checkout."""
 
 import os
 import re
@@ -17,8 +17,8 @@ Stamp = tuple[tuple[int, int] | None, ...]
 
 
 async def at_commit(repo: Path, ref: str, name: str = FILE, known: str = "") -> RepoFile | None:
-    """The file as this commit has it, or what is wrong with it; None without such a commit, or
-    where it is still the `known` blob."""
+    """The file as this commit has it, or what is wrong with it; None if there is no such commit,
+    or if it is still the `known` blob."""
     git, place = Git(repo), str(repo / name)
     listed = await git.run("ls-tree", "-l", "-z", ref, "--", name)
     if listed.code:
@@ -40,7 +40,7 @@ async def at_commit(repo: Path, ref: str, name: str = FILE, known: str = "") -> 
 
 
 async def take_over(home: Path, repo: Repo) -> bool:
-    """Let the home have the repo's settings as its trunk has them; True when they are new."""
+    """Copy the repo's settings from its trunk to the home; True if they are new."""
     known = kept(home, repo.name)
     same_place = known.place == str(Path(repo.path) / FILE)
     found = await at_commit(Path(repo.path), repo.trunk_ref, known=known.blob * same_place)
@@ -48,7 +48,7 @@ async def take_over(home: Path, repo: Repo) -> bool:
 
 
 async def differs(repo: Repo) -> bool:
-    """Has the checkout another `fleet.toml` than the trunk, which is the one that counts?"""
+    """Does the checkout's `fleet.toml` differ from the trunk's, which is the one that counts?"""
     checkout = Path(repo.path)
     if not (checkout / ".git").exists():
         return False
@@ -59,7 +59,7 @@ async def differs(repo: Repo) -> bool:
 
 
 def stamp(repo: Repo) -> Stamp:
-    """What changes when the trunk moves, seen without git."""
+    """A value that changes when the trunk moves, obtained without git."""
     shared = common_dir_of(Path(repo.path))
     names = (repo.trunk_ref, "packed-refs", "reftable/tables.list")
     return tuple(_seen(shared / name) for name in names) if shared else ()
@@ -76,5 +76,5 @@ def _seen(file: Path) -> tuple[int, int] | None:
 def _is_text(text: str) -> bool:
     try:
         return "\0" not in text and text.encode() is not None
-    except UnicodeEncodeError:  # git's output holds bytes that are no text as surrogates
+    except UnicodeEncodeError:  # bytes in git's output that are not text are surrogates
         return False

@@ -1,9 +1,9 @@
-"""A repository as the fleet's own git sees it: its objects and refs, but settings no agent can set.
+"""A repository as the fleet's own git sees it: its objects and refs, but no agent's settings.
 
-Git takes `config`, `info/` and `hooks/` from the folder that GIT_COMMON_DIR names. So each repo has
-such a folder in the fleet's home: links to what git shares there, and settings that were copied
-before the first agent began. Whatever agents write into the repository's own settings, the fleet's
-git never reads it. A repository that an agent made itself is trusted with nothing but its format.
+Git reads `config`, `info/` and `hooks/` from the folder in GIT_COMMON_DIR. So each repo has such a
+folder in the fleet's home: links to what git shares there, and settings that were copied before the
+first agent started. Whatever agents write into the repository's own settings, the fleet's git never
+reads it. Of a repository that an agent created itself, only the format settings are used.
 """
 
 import os
@@ -21,10 +21,10 @@ SHARED = (
     *("HEAD", "objects", "refs", "packed-refs", "logs", "worktrees", "shallow", "modules"),
     *("reftable", "lfs", "rr-cache", "branches", "remotes"),
 )
-"""What git keeps there besides settings; a file that is not there yet is made through its link."""
+"""What git keeps there besides settings; a file that does not exist is created through its link."""
 COPIED = ("info/attributes", "info/exclude", "info/grafts")
 AS_IT_IS = ("worktree", "config")
-"""Commands that write down where the repository is, and start no program that settings name."""
+"""Commands that record where the repository is, and start no program from settings."""
 FORMAT = re.compile(
     r"core\.(repositoryformatversion|filemode|symlinks|ignorecase|precomposeunicode)"
     r"|extensions\.(objectformat|compatobjectformat|refstorage|noop|preciousobjects)"
@@ -36,13 +36,13 @@ _homes: list[Path] = []
 
 
 def guard(home: Path) -> None:
-    """Let git in this process see the repos of this home with the settings kept there."""
+    """Make git in this process use the settings kept in this home for its repos."""
     if home.absolute() not in _homes:
         _homes.append(home.absolute())
 
 
 def seen_by_git(folder: Path, command: str) -> dict[str, str]:
-    """The environment that makes git in this folder use trusted settings, if there are any."""
+    """The environment that makes git in this folder use trusted settings, if any."""
     found = git_dir_of(folder) if _homes and command not in AS_IT_IS else None
     if found is None:
         return {}
@@ -62,10 +62,10 @@ def view_of(home: Path, common: Path) -> Path:
 
 
 def write_view(view: Path, common: Path, trusted: Settings, files: Mapping[str, bytes]) -> None:
-    """Make or renew a view; a git that is at work in it goes on."""
+    """Create or update a view, without disturbing a git that uses it."""
     (view / "info").mkdir(parents=True, exist_ok=True, mode=0o700)
     for name in ("logs", *(["lfs"] if shutil.which("git-lfs") else [])):
-        (common / name).mkdir(exist_ok=True)  # git cannot make a folder through a link
+        (common / name).mkdir(exist_ok=True)  # git cannot create a folder through a link
     for name in SHARED:
         if not (view / name).is_symlink():
             with suppress(FileExistsError):  # another process made it
@@ -76,7 +76,7 @@ def write_view(view: Path, common: Path, trusted: Settings, files: Mapping[str, 
         if said := files.get(name, b""):
             _renew(view / name, said)
         else:
-            (view / name).unlink(missing_ok=True)  # git complains of grafts, even of an empty file
+            (view / name).unlink(missing_ok=True)  # git warns about grafts, even an empty file
 
 
 def config_text(settings: Settings) -> str:
@@ -89,7 +89,7 @@ def config_text(settings: Settings) -> str:
 
 
 def git_dir_of(folder: Path) -> Path | None:
-    """The git folder of a checkout or a worktree, without asking git; a mirror is its own."""
+    """The git folder of a checkout or a worktree, without running git; a mirror is its own."""
     link = folder / ".git"
     if link.is_dir():
         return link.resolve()
@@ -101,7 +101,7 @@ def git_dir_of(folder: Path) -> Path | None:
 
 
 def read_small(file: Path) -> bytes:
-    """What a file says that an agent may have written: a plain file of bearable length, or none."""
+    """The contents of a file that an agent may have written; empty if not plain or too long."""
     with suppress(OSError):
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as opened:
@@ -129,7 +129,7 @@ def _is_agents(home: Path, folder: Path) -> bool:
 
 
 def _of_a_stranger(home: Path, common: Path) -> Path:
-    """A view of a repository that an agent made, or led its worktree to."""
+    """A view of a repository that an agent created, or pointed its worktree to."""
     view = home / "git" / f"other-{view_of(home, common).name}"
     text = read_small(common / "config").decode(errors="surrogateescape")
     write_view(view, common, dict(_format(text)), {})
@@ -137,7 +137,7 @@ def _of_a_stranger(home: Path, common: Path) -> Path:
 
 
 def _format(text: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """The few settings that git needs in order to read the repository at all."""
+    """The few settings that git needs to read the repository at all."""
     section = ""
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
@@ -149,7 +149,7 @@ def _format(text: str) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _sparse(git_dir: Path) -> dict[str, str]:
-    """A sparse checkout of one worktree is set in a file of its own, which is not trusted."""
+    """Sparse checkout, read from the worktree's own config, of which nothing else is trusted."""
     found = SPARSE.findall(read_small(git_dir / "config.worktree"))
     pairs = [(f"core.{name.decode().lower()}", value.decode().lower()) for name, value in found]
     given = int(os.environ.get("GIT_CONFIG_COUNT") or 0) if pairs else 0

@@ -1,4 +1,4 @@
-"""A ref moved in two steps: git holds it, so that nobody else can move it, and then moves it."""
+"""Moving a ref in two steps: git locks it, so that nobody else can move it, and then moves it."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,9 +12,9 @@ HELD = b"prepare: ok\n"
 async def move_ref(
     git: Git, ref: str, old: str, new: str, *, lock: int, when_held: Callable[[], None]
 ) -> Done:
-    """Set a ref from `old` to `new`, with something done while it is held and still at `old`.
+    """Set a ref from `old` to `new`, and call `when_held` while it is locked and still at `old`.
 
-    Should that fail, the ref stays where it is: git lets it go at the end of its input.
+    If that fails, the ref stays where it is: git releases it at the end of its input.
     """
     words = ("update-ref", "-m", "fleet: land", "--stdin")
     process = await git.start(*words, holds=[lock])
@@ -40,6 +40,6 @@ async def _is_held(process: asyncio.subprocess.Process) -> bool:
 
 async def _tell(process: asyncio.subprocess.Process, words: str) -> None:
     assert process.stdin
-    with suppress(ConnectionError):  # git is gone, and its exit code tells why
+    with suppress(ConnectionError):  # git has exited, and its exit code shows why
         process.stdin.write(words.encode())
         await process.stdin.drain()

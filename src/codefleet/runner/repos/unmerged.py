@@ -1,7 +1,7 @@
-"""Conflicts that leave no markers: a file that is not text, or that only one side still has.
+"""Conflicts without markers: a file that is binary, or that only one side still has.
 
-Git leaves such a file as one side has it, and whoever commits everything gives up the other side
-without a word. So what git left there is remembered, and seen again when the agent is done.
+Git leaves such a file as one side has it, and whoever commits everything silently drops the other
+side. So what git left there is recorded, and compared when the agent is done.
 """
 
 import hashlib
@@ -14,17 +14,17 @@ from codefleet.runner.repos.git import Git
 MARKER = re.compile(rb"^<{7} ", re.MULTILINE)
 
 Left = Mapping[str, str]
-"""The files of a begun merge that have no markers, each with what git left there."""
+"""The conflicting files without markers, each with what git left there."""
 
 
 def without_markers(worktree: Path, paths: Iterable[str]) -> Left:
-    """Of the files that conflict, those in which nothing shows it."""
+    """The conflicting files that contain no markers."""
     contents = {path: _content(worktree / path) for path in paths}
     return {path: _seal(it) for path, it in contents.items() if it is None or not MARKER.search(it)}
 
 
 async def untouched(worktree: Path, left: Left) -> tuple[str, ...]:
-    """Of these files, those that nobody changed, deleted or told git to take as they are."""
+    """Those of these files that nobody has changed, deleted or marked as resolved."""
     if not left:
         return ()
     listed = await Git(worktree)("ls-files", "--unmerged", "-z")
