@@ -102,7 +102,7 @@ async def test_what_was_set_for_all_worktrees_while_an_agent_worked_is_told_once
     later = await add("Go on", "write b.txt b")
     await crew.work()
     [warned] = await _warned(fleet, task)
-    assert "and put back" not in warned
+    assert "have been put back" not in warned
     assert what.lower() in warned.lower()
     assert await _warned(fleet, later) == []
     assert _told_to_git(repo) == before
@@ -122,7 +122,7 @@ async def test_what_starts_programs_breaks_the_checkout_or_hides_work_is_put_bac
     await crew.work()
     assert _told_to_git(repo) == before
     [warned] = await _warned(fleet, task)
-    assert "and put back" in warned
+    assert "have been put back" in warned
     assert ("config" if what == "extensions.strange" else what.lower()) in warned.lower()
     assert (await fleet.get(task.id)).state is State.COMPLETED
     assert repo.read("main", "a.txt") == "a\n"

@@ -251,7 +251,7 @@ class Attempt:
         self.settings = self.settings.evolve(coders={**usual, coder: own})
 
     async def _refusal(self) -> verdict.Verdict | None:
-        """Why this run should not even begin."""
+        """Why this run should not even start."""
         account = account_of(self.run.coder, self.settings.coders)
         for rest in await self.fleet.rests():
             if rest.account == account:

@@ -108,7 +108,7 @@ class Branches:
 async def restored(branches: Branches, moved: Moved) -> str:
     """Move a branch back to where it should be; returns a message about it."""
     what = "was deleted" if moved.found is None else f"was moved to {moved.found[:10]}"
-    text = f"{moved.branch} {what} by somebody else and restored at {moved.expected[:10]}"
+    text = f"{moved.branch} {what} by somebody else; it is restored at {moved.expected[:10]}"
     try:
         kept = await branches.put(moved.branch, moved.expected)
     except Workspace as trouble:  # the store has the commit, with or without the branch

@@ -248,7 +248,7 @@ def _with_trunk(repo: Repo, home: Path) -> Repo:
 
 
 async def _not_counting(repo: Repo, home: Path) -> list[Finding]:
-    """What a repo's own file sets in vain: not on the trunk yet, or looser than your settings."""
+    """What a repo's own file sets without effect: not on the trunk, or looser than yours."""
     found = []
     with suppress(FleetError):  # already reported
         there = _with_trunk(repo, home)

@@ -48,7 +48,7 @@ async def collect(desk: Desk, *, dry_run: bool = False) -> AsyncIterator[Told]:
 
 
 async def trim(desk: Desk) -> None:
-    """Keep no more worktrees per repo than the fleet has seats: any more are left from mishaps."""
+    """Keep no more worktrees per repo than the fleet has seats: more exist only after mishaps."""
     seats = sum(len(runner.seats) for runner in await desk.fleet.known_runners())
     for repo in await desk.repos():
         place = Workplace(desk, repo)

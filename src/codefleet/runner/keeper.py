@@ -176,7 +176,7 @@ def leave_starter() -> None:
 
 
 def wait_for(agent: int, stop_signal: int, grace_s: float) -> tuple[int, float | None]:
-    """Wait for the agent and pass on a stop; return its status and the time of the kill, if any."""
+    """Wait for the agent and pass on a stop; return its status and, if stopped, its deadline."""
     force_at: float | None = None
     while (status := reaped(agent)) is None:
         heard = listen(force_at)
@@ -255,7 +255,7 @@ def descendants(pid: int) -> set[int]:
 
 def children(pid: int) -> set[int]:
     found: set[int] = set()
-    with suppress(OSError):  # it ended while we looked
+    with suppress(OSError):  # it has ended meanwhile
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
                 found |= {int(child) for child in (thread / "children").read_text().split()}

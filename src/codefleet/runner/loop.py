@@ -115,7 +115,7 @@ class Loop:
         record(self.desk.places.crash_log(), "the runner", trouble)
         if trouble.problem != self._trouble:
             self._trouble = trouble.problem
-            with suppress(OSError):  # nobody may be there to read it
+            with suppress(OSError):  # the reader may be gone
                 self.tell(f"{trouble.problem}; the runner keeps retrying ({trouble.hint})")
 
     @property

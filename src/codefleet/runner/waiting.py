@@ -54,7 +54,7 @@ class Waiting:
         self._wake.clear()
 
     async def patience(self, *, lands: bool, lacks_room: bool, has_seats: bool) -> float:
-        """How long it takes at least until something becomes due."""
+        """How long to wait at most before looking again."""
         longest = ROOM_S if lacks_room else LANDING_S if lands else LONGEST_S
         if not has_seats:
             return longest

@@ -153,8 +153,8 @@ def _surroundings(story: Story) -> Iterator[str]:
         )
         yield (
             f"{what} The merge is in progress here; resolve the conflict markers in these files. A "
-            "file without markers is binary, or was deleted on one side and is here as the other "
-            "side has it: put it into its final form, and `git add` or `git rm` it."
+            "file without markers is binary, or was deleted on one side; it is here as one side "
+            "has it: put it into its final form, and `git add` or `git rm` it."
             f"\n{files}"
         )
     for other, paths in story.collisions:

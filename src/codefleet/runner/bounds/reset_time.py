@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 LONGEST = timedelta(days=366)
 JUST_NOW = timedelta(minutes=10)
-"""A time of day no longer past than this means today: programs round to the minute."""
+"""A time of day that passed no longer ago than this is today's: programs round to the minute."""
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}

@@ -65,7 +65,7 @@ class Changed(NamedTuple):
     def told(self) -> list[str]:
         """The warnings about them, what was put back first."""
         told = []
-        for names, what in ((self.put_back, ", and put back"), (self.left, "")):
+        for names, what in ((self.put_back, ", and have been put back"), (self.left, "")):
             if names:
                 some = ", ".join(names[:MOST_TOLD])
                 more = f" and {len(names) - MOST_TOLD} more" if len(names) > MOST_TOLD else ""
