@@ -176,7 +176,7 @@ def test_a_value_that_only_toml_knows_is_refused_in_words(home: Path) -> None:
 def test_a_command_that_needs_a_shell_is_refused_with_its_line(home: Path) -> None:
     file = written(home, 'agents = 2\nchecks = ["true && true"]\n')
     error = refused(home)
-    assert error.problem.startswith(f"{file}, line 2: checks: no shell reads 'true && true'")
+    assert error.problem.startswith(f"{file}, line 2: checks: 'true && true' runs without a shell")
     assert "sh -c" in error.hint
 
 
@@ -191,7 +191,7 @@ def test_a_bad_variable_is_refused_by_its_name(home: Path) -> None:
 
 @pytest.mark.parametrize("name", ["FLEET_MODEL", "FLEET_HOST", "FLEET_DEFAULT_MODEL"])
 def test_a_variable_of_bytes_that_are_no_text_is_refused_by_its_name(home: Path, name: str) -> None:
-    with pytest.raises(BadConfig, match=f"{name}: there are bytes in it that are no text"):
+    with pytest.raises(BadConfig, match=f"{name}: it contains bytes that are not text"):
         load(home, env={name: os.fsdecode(b"large\xff")})
 
 
@@ -232,7 +232,7 @@ def test_a_repo_cannot_give_itself_leave(home: Path, repo: Path, text: str) -> N
     wrong = refused(home, repo)
     assert f"{repo / 'fleet.toml'}, line 1: " in wrong.problem
     assert "cannot be set here" in wrong.problem
-    assert "put it into the home's fleet.toml; for one repo: [repos.NAME]" in wrong.hint
+    assert "put it in the home's fleet.toml; for one repo: [repos.NAME]" in wrong.hint
 
 
 def test_a_repo_may_choose_among_the_coders_by_name(home: Path, repo: Path) -> None:

@@ -1,7 +1,7 @@
-"""Who is calling: a human, or something that an agent of the fleet started.
+"""Who is calling: a human, or something that one of the fleet's agents started.
 
-An agent can change its own environment, but not that of the processes above it, nor who they are:
-everything that it starts stays below the keeper of its run.
+An agent can change its own environment, but not that of the processes above it, nor which they
+are: everything that it starts stays below the keeper of its run.
 """
 
 import os
@@ -14,18 +14,18 @@ from codefleet.ports import Store
 TAG = "FLEET_RUN"
 KEEPER = b"runner/keeper.py"
 IN_A_FOLDER = "in "
-"""How the tag of a command begins that works in a folder and for no run."""
+"""The prefix of the tag of a command that works in a folder and for no run."""
 
 
 async def caller(store: Store, home: Path) -> RunId | None:
-    """The run of this fleet that this process works for; None when it is a human's."""
+    """The run of this fleet that this process works for; None if a human started it."""
     found = tags()
     known = {run.id for run in await store.runs(ids=[RunId(tag) for tag in found])} if found else ()
     return next((RunId(tag) for tag in found if tag in known), below(home))
 
 
 def below(home: Path) -> RunId | None:
-    """What a keeper or a check of this home started this process for, whatever the store says."""
+    """What a keeper or a check of this home started this process for, regardless of the store."""
     here = f"{IN_A_FOLDER}{home.resolve()}{os.sep}"
     return next((RunId(tag) for tag in tags() if tag.startswith(here)), None)
 

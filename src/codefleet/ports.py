@@ -1,4 +1,4 @@
-"""What the core asks of the world: a Store, Coders, a Clock. Nothing here knows who answers."""
+"""What the core needs from outside: a Store, Coders, a Clock. Nothing here names a provider."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -29,13 +29,13 @@ from codefleet.domain.words import State
 
 
 class Clock(Protocol):
-    """The time of day, injected so that tests can hold it still."""
+    """The time of day, injected so that tests can stop it."""
 
     def now(self) -> datetime: ...
 
 
 class Uptime(NamedTuple):
-    """How long this boot of the machine has been awake: no one can set it like a clock."""
+    """How long this boot of the machine has been awake; unlike a clock, it cannot be set."""
 
     boot: str
     seconds: float
@@ -45,8 +45,8 @@ class Write(NamedTuple):
     """One atomic step: all of it or nothing.
 
     Every noun carries a `version`. Version 0 is new and must not exist yet; version n replaces
-    version n-1 and is refused as Stale when something else is stored. `fences` names tasks that the
-    writer holds: the step is refused when a task's stored fence differs.
+    version n-1 and is refused as Stale if something else is stored. `fences` names tasks that the
+    writer holds: the step is refused if a task's stored fence differs.
     """
 
     tasks: Sequence[Task] = ()
@@ -67,8 +67,8 @@ class Write(NamedTuple):
 class TaskQuery(NamedTuple):
     """Which tasks to read. Empty means "any"; the order is urgency: priority, then age.
 
-    `parents` are the tasks whose agents created them. `text` are words that a task must have, all
-    of them: see `codefleet.domain.search`.
+    `parents` are the tasks whose agents created them. `text` holds words that a task must all
+    contain: see `codefleet.domain.search`.
     """
 
     ids: Sequence[TaskId] | None = None
@@ -93,32 +93,32 @@ class Store(Protocol):
     ) -> Sequence[Claim]:
         """Give the most urgent tasks that may start to these seats, each to exactly one caller.
 
-        A task whose run's lease ran out may start again. Nothing starts while the setting
-        `paused` is set. The events that a claim carries are appended with it.
+        A task whose run's lease expired may start again. Nothing starts while the setting
+        `paused` is set. The events of a claim are appended with it.
         """
 
     async def now(self) -> datetime:
-        """The time of day, by which events are dated and waits until a moment are judged."""
+        """The time of day: it dates events, and decides when a wait is over."""
 
     async def steady(self) -> datetime:
-        """The time by which leases and heartbeats are judged. It never jumps on one machine.
+        """The time for leases and heartbeats. It never jumps on one machine.
 
-        It may differ from the time of day, so only spans of it mean something.
+        It may differ from the time of day, so only differences are meaningful.
         """
 
     async def tasks(self, query: TaskQuery) -> Sequence[Task]: ...
 
     async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
-        """For each of these tasks, what it needs that is not completed."""
+        """For each of these tasks, the needs that are not completed."""
 
     async def needed_by(self, task: TaskId) -> Sequence[TaskId]:
         """The tasks that need this one directly."""
 
     async def matching(self, prefix: str) -> Sequence[TaskId]:
-        """Up to three task ids that begin so."""
+        """Up to three task ids with this prefix."""
 
     async def counts(self) -> Mapping[str, int]:
-        """Tasks by state, with pending ones that wait for a need counted as `blocked`."""
+        """Tasks by state; pending ones that wait for a need count as `blocked`."""
 
     async def runs(
         self,
@@ -131,14 +131,14 @@ class Store(Protocol):
     async def spent(
         self, *, since: datetime, until: datetime | None = None, by: Sequence[str] = ()
     ) -> Sequence[Spent]:
-        """The bill of a time, from the `run.used` events: a row for each value of what it is `by`.
+        """What was spent, from the `run.used` events: a row for each value of what is in `by`.
 
-        One may ask by `day`, `coder`, `model`, `repo`, `task` and `source`, or by nothing, for the
-        sum. Nothing spent is no row.
+        `by` may name `day`, `coder`, `model`, `repo`, `task` and `source`; empty means the total.
+        If nothing was spent, there is no row.
         """
 
     async def next_start(self) -> datetime | None:
-        """When time alone will let something be claimed: the next rest or lease to end."""
+        """When something becomes claimable by time alone: the next end of a rest or lease."""
 
     async def questions(
         self,
@@ -171,21 +171,21 @@ class Store(Protocol):
         """Events in the order of `seq`; with `newest`, the last ones instead of the first."""
 
     async def forget_events(self, events: Sequence[Event]) -> int:
-        """Take these out of the log, because they are kept elsewhere; returns how many went.
+        """Remove these from the log because they are stored elsewhere; returns how many went.
 
-        Only what is stored with the same seq, task and kind, of a task that is finished. What was
-        spent and the newest event of all stay, so bills are whole and `seq` goes on rising.
+        Removes only events stored with the same seq, task and kind, of a finished task. Usage
+        events and the newest event of all stay, so that bills are complete and `seq` keeps rising.
         """
 
     async def last_seq(self) -> int: ...
 
     async def changed(self, after: int, within: float) -> bool:
-        """Wait for an event later than seq `after`; False when `within` seconds passed."""
+        """Wait for an event later than seq `after`; False if `within` seconds passed."""
 
     async def lanes(self) -> Sequence[Lane]: ...
 
     async def messages(self, *, open_only: bool = False) -> Sequence[Message]:
-        """What humans said to agents, oldest first; with `open_only`, what nobody has got yet."""
+        """Messages from humans to agents, oldest first; with `open_only`, the undelivered ones."""
 
     async def rests(self) -> Sequence[Rest]: ...
 
@@ -196,13 +196,13 @@ class Store(Protocol):
         """Everything, as (kind of noun, JSON), in an order that can be read back."""
 
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Take back what `export` gave, all or none, into an empty store."""
+        """Load what `export` yielded, all or nothing, into an empty store."""
 
     async def erase(self, event: Event) -> None:
-        """Forget everything but this event, which tells of it; `seq` goes on rising."""
+        """Delete everything but this event, which reports it; `seq` keeps rising."""
 
     async def about(self) -> str:
-        """Which engine it is and where, for people; it holds no secret."""
+        """The engine and its location, for people; contains no secret."""
 
     async def close(self) -> None: ...
 
@@ -211,8 +211,8 @@ class Assignment(NamedTuple):
     """What a coder needs to know to start a run.
 
     `judged` are globs of the tools that the policy has rules about: a program that can ask for
-    leave should ask before it uses one of them. `tools` is the call of the run's own MCP server,
-    for programs that take one; it is empty where agents get none.
+    permission should do so before it uses one. `tools` is the command of the run's own MCP server,
+    for programs that take one; it is empty if agents get none.
     """
 
     run: Run
@@ -227,9 +227,9 @@ class Assignment(NamedTuple):
 
 
 class Start(NamedTuple):
-    """How to start an agent program: no shell, prompt by stdin or file, least environment.
+    """How to start an agent program: no shell, prompt by stdin or file, minimal environment.
 
-    One that `listens` keeps its standard input open after `stdin`, for lines said while it runs.
+    One that `listens` keeps its standard input open after `stdin`, for lines sent while it runs.
     """
 
     argv: Sequence[str]
@@ -243,31 +243,31 @@ class Abilities(NamedTuple):
     """What a coder can do."""
 
     resume: bool = False
-    """It can go on with a session that ended its turn."""
+    """It can continue a session that ended its turn."""
     resume_after_crash: bool = False
-    """It can also go on with a session that was killed."""
+    """It can also continue a session that was killed."""
     remembers: bool = True
-    """A resumed session needs only what is new; another may begin anew, and is told everything."""
+    """A resumed session needs only what is new; otherwise it may start anew and gets everything."""
     reports_cost: bool = False
     reports_tokens: bool = False
-    """What one uses that never reports tokens is guessed."""
+    """If a program never reports tokens, its usage is estimated."""
     says_when_done: bool = False
-    """It ends every good run with Finished: without it the run was cut off, whatever the exit code
-    says."""
+    """It ends every successful run with Finished: without it the run was cut off, whatever the exit
+    code."""
     reports_context: bool = False
-    """It tells, while it works, how full its context is."""
+    """It reports, while it works, how much of its context is used."""
     memory_mb: int = 300
-    """A guess, until runs have shown what it needs."""
+    """An estimate, until runs have shown what it needs."""
     talks: bool = False
-    """It is a Talker: it takes words while it runs and asks for permission to use tools."""
+    """It is a Talker: it takes messages while it runs and asks for permission to use tools."""
     verified: bool = False
-    """The tests run it with its real program."""
+    """The tests run its real program."""
     keys: tuple[str, ...] = ()
-    """The variables by which its program can be logged in."""
+    """The environment variables that can log its program in."""
 
 
 class Answers(NamedTuple):
-    """What a program told about itself, and what stands in its files and its environment."""
+    """What a program reported about itself, and the contents of its files and environment."""
 
     exit_code: int | None = None
     said: str = ""
@@ -280,12 +280,12 @@ def _nobody_can_tell(answers: Answers) -> bool | None:
 
 
 class Probe(NamedTuple):
-    """What a program is called with to tell about itself, without spending a token.
+    """How to ask a program about itself, without spending a token.
 
     Its `help` lists every flag that the coder uses, except the `hidden` ones. `logged_in` reads
-    what it says to `login` and what stands in `files` of its `folder`, which a variable names or is
-    the usual one: True, False, or None when nobody can tell. `log_in` is what a human does then.
-    `install` is the command that installs it.
+    its answer to `login` and the `files` in its `folder` (from a variable, or else the default):
+    True, False, or None if unknown. `log_in` is what a human does then. `install` is the command
+    that installs it.
     """
 
     version: Sequence[str] = ("--version",)
@@ -311,9 +311,9 @@ class Coder(Protocol):
         """What one line of output means. Unknown lines mean nothing; no line raises."""
 
     def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
-        """What the program's end means when its output did not tell: Broke, Limited, nothing.
+        """What the program's end means if its output did not say: Broke, Limited, or nothing.
 
-        It is asked only about runs without a Finished, Broke, Limited or Asks.
+        Called only for runs without a Finished, Broke, Limited or Asks.
         """
 
 
@@ -328,7 +328,7 @@ class Talker(Coder, Protocol):
     """A coder whose program listens while it runs. Pure: these are the lines to send."""
 
     def say(self, id: str, text: str) -> str:
-        """The line that brings a human's words to the running agent; for one id always the same."""
+        """The line that sends a human's message to the running agent; the same for the same id."""
 
     def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
-        """The line that answers a request to use a tool."""
+        """The line that answers a permission request."""

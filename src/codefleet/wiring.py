@@ -49,8 +49,8 @@ async def open_fleet(
 ) -> AsyncIterator[Fleet]:
     """The fleet of this home, ready for use: `async with open_fleet() as fleet: ...`
 
-    Who only reads gives a `warn`: it is told of a settings file that is broken, and the last good
-    settings hold. Everybody else is refused.
+    A caller that only reads passes `warn`: it gets a message if the settings file is broken, and
+    the last good settings are used. Any other caller is refused.
     """
     home = home or fleet_home(os.environ)
     try:
@@ -60,7 +60,7 @@ async def open_fleet(
         if warn is None:
             raise
         config = last_good.load_anyway(home, wrong, os.environ)
-        warn(f"{wrong.problem}; the last good settings are used ({wrong.hint})")
+        warn(f"{wrong.problem}; using the last good settings ({wrong.hint})")
     store = await open_store(config, home, clock=clock, create=create)
     try:
         yield Fleet(store, config, home, caller=await caller(store, home))
@@ -73,7 +73,7 @@ async def open_store(
 ) -> Store:
     """The store at the configured address; empty means the database file in the home.
 
-    PostgreSQL goes by its own clock, because the machines that share it may differ.
+    PostgreSQL uses its own clock, because those of the machines that share it may differ.
     """
     address = config.store or f"sqlite://{(home / DATABASE).absolute()}"
     scheme, _, rest = address.partition("://")
@@ -92,19 +92,19 @@ async def open_store(
             address, durability=config.durability, create=create, direct=config.store_direct
         )
     raise BadConfig(
-        "store: this is not an address of a store",
-        hint="leave it empty, or say sqlite:///PATH or postgresql://USER@HOST/DATABASE",
+        "store: this is not the address of a store",
+        hint="leave it empty, or use sqlite:///PATH or postgresql://USER@HOST/DATABASE",
     )
 
 
 def _postgres() -> "type[PostgresStore]":
     try:
         from codefleet.store.postgres.store import PostgresStore
-    except ImportError as missing:  # also where there is the driver, but no libpq
+    except ImportError as missing:  # also if the driver is there, but not libpq
         if not (missing.name or "psycopg").startswith("psycopg"):
             raise
         raise BadConfig(
-            "store: the driver for PostgreSQL is not installed",
-            hint="install it beside codefleet: pip install 'psycopg[binary]>=3.2'",
+            "store: the PostgreSQL driver is not installed",
+            hint="install it next to codefleet: pip install 'psycopg[binary]>=3.2'",
         ) from None
     return PostgresStore

@@ -80,7 +80,7 @@ def test_a_model_can_begin_with_the_name_of_an_agent(
         ({}, "coders.acp.argv is not set"),
         ({"argv": "gemini"}, "argv is not a list"),
         ({"agents": []}, "agents is not a table"),
-        ({"agents": {"open": AGENTS}}, "names none of the agents"),
+        ({"agents": {"open": AGENTS}}, "does not name an agent"),
         ({"argv": GEMINI, "speed": 9}, "has no option speed"),
     ],
 )
@@ -167,7 +167,7 @@ def test_trouble_at_a_provider_passes_where_a_status_tells_of_it(
     ("reason", "line"),
     [
         ("max_tokens", {"text": "its context is full", "reason": "context_full"}),
-        ("max_turn_requests", {"text": "it made as many requests as one turn may"}),
+        ("max_turn_requests", {"text": "it reached the limit of requests per turn"}),
         ("refusal", {"text": "the agent refused"}),
         (None, {"text": "the turn ended with no reason"}),
     ],

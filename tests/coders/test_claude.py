@@ -155,12 +155,12 @@ def test_model_session_and_options_are_passed_on() -> None:
     ("options", "problem"),
     [
         ({"modle": "x"}, "the coder claude has no option modle"),
-        ({"program": ""}, "coders.claude.program is not a text"),
-        ({"program": ["claude"]}, "coders.claude.program is not a text"),
-        ({"args": "--effort=high"}, "coders.claude.args is not a list of texts"),
-        ({"allowed_tools": ["a\0"]}, "coders.claude.allowed_tools is not a list of texts"),
-        ({"env": {"A": 1}}, "coders.claude.env is not a table of texts"),
-        ({"account": 5}, "coders.claude.account is not a text"),
+        ({"program": ""}, "coders.claude.program is not a string"),
+        ({"program": ["claude"]}, "coders.claude.program is not a string"),
+        ({"args": "--effort=high"}, "coders.claude.args is not a list of strings"),
+        ({"allowed_tools": ["a\0"]}, "coders.claude.allowed_tools is not a list of strings"),
+        ({"env": {"A": 1}}, "coders.claude.env is not a table of strings"),
+        ({"account": 5}, "coders.claude.account is not a string"),
     ],
 )
 def test_options_that_cannot_be_used_are_told_with_a_hint(

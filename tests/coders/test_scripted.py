@@ -197,7 +197,7 @@ def test_waiting_ends_with_time_or_with_a_file(stage: Stage) -> None:
     (stage.work / "here").touch()
     assert stage.script("wait 0.01\nwait until here\nwait until here 5") == (0, [DONE])
     late = stage.script("wait until never 0.05")
-    assert late == (1, [Broke("line 1, wait: never did not come within 0.05 s")])
+    assert late == (1, [Broke("line 1, wait: never did not appear within 0.05 s")])
 
 
 @pytest.fixture
@@ -259,7 +259,7 @@ def test_a_step_it_has_no_leave_for_is_not_done_and_the_script_goes_on(
 ) -> None:
     wants = Wants("want-1", "shell", "touch a")
     denied = coder.permit(wants, allowed=False, why=why)
-    told = f"I may not shell: {why or 'nobody says why'}"
+    told = f"I may not shell: {why or 'no reason given'}"
     assert talk(stage, "want shell touch a\nsay on", denied) == [
         wants,
         Said(told),
@@ -298,7 +298,7 @@ def test_a_message_after_the_end_begins_another_turn(stage: Stage) -> None:
 
 def test_to_listen_when_no_more_is_said_is_a_mistake(stage: Stage) -> None:
     played = stage.script("listen")
-    assert played == (1, [Broke("line 1, listen: nobody said anything")])
+    assert played == (1, [Broke("line 1, listen: there was no message")])
 
 
 def test_a_session_goes_on_after_its_question_and_repeats_nothing(stage: Stage) -> None:
@@ -366,12 +366,12 @@ def test_a_script_may_be_indented_and_hold_fences_of_its_own(stage: Stage) -> No
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("wirte a b", "line 2: no step wirte; there are: write, append"),
-        ("write a.txt", "line 2: write is not given what it needs: a.txt"),
-        ("say", "line 2: say is not given what it needs: nothing"),
+        ("wirte a b", "line 2: no step wirte; use one of: write, append"),
+        ("write a.txt", "line 2: wrong arguments for write: a.txt"),
+        ("say", "line 2: wrong arguments for say: none"),
         ("write a 'b", "line 2: No closing quotation in: a 'b"),
-        ("write a <<END", "line 2: no line that is just END ends this text"),
-        ("on monday", "line 2: say `on attempt 2`, not `on monday`"),
+        ("write a <<END", "line 2: this text has no end: a line with only END is missing"),
+        ("on monday", "line 2: write `on attempt 2`, not `on monday`"),
     ],
 )
 def test_a_script_with_a_mistake_does_nothing_at_all(stage: Stage, line: str, problem: str) -> None:

@@ -155,6 +155,6 @@ def test_options_are_passed_on_and_unknown_ones_refused(coder: Coder) -> None:
 
 
 def test_an_account_is_refused_where_the_program_knows_none() -> None:
-    with pytest.raises(BadConfig, match="aider knows no accounts"):
+    with pytest.raises(BadConfig, match="aider does not support accounts"):
         aider.start(assignment(HOME, options={"account": "/a"}))
     assert goose.start(assignment(HOME, options={"account": "/a"})).env["GOOSE_PATH_ROOT"] == "/a"

@@ -65,7 +65,7 @@ def test_nobody_waits_for_tomorrow_when_tomorrow_brings_nothing(limits: list[Lim
 
 def test_a_day_that_is_spent_says_when_it_goes_on() -> None:
     judged = budget.judge([limit("shop", usd=20, cost=21, daily=True)])
-    assert judged.text == "today's 20.00 USD of shop are spent; goes on at 00:00 UTC"
+    assert judged.text == "shop has spent today's 20.00 USD; resumes at 00:00 UTC"
 
 
 def test_the_day_begins_at_midnight_utc_wherever_one_is() -> None:

@@ -15,7 +15,7 @@ from codefleet.domain.plan import Plan
 from codefleet.domain.prices import Price
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"title": 3}, "title: should be a text of 1 to 200 characters, not 3"),
+    ({"title": 3}, "title: should be a string of 1 to 200 characters, not 3"),
     ({"priority": 9}, "priority: should be a whole number from 1 to 5, not 9"),
     ({"priority": "high"}, 'priority: should be a whole number from 1 to 5, not "high"'),
     ({"priority": True}, "priority: should be a whole number from 1 to 5, not true"),
@@ -23,31 +23,31 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"timeout_s": -1}, "timeout_s: should be a number above 0, not -1"),
     ({"timeout_s": float("nan")}, "timeout_s: should be a number above 0, not nan"),
     ({"labels": "x"}, 'labels: should be a list, not "x"'),
-    ({"labels": ["x", 3]}, "labels.1: should be a text, not 3"),
+    ({"labels": ["x", 3]}, "labels.1: should be a string, not 3"),
     ({"lands": "soon"}, 'lands: should be queue or review or branch, not "soon"'),
-    ({"not_before": "noon"}, "not_before: should be a moment with a zone"),
-    ({"not_before": "2030-01-31T09:00:00"}, "not_before: should be a moment with a zone"),
+    ({"not_before": "noon"}, "not_before: should be a time with a time zone"),
+    ({"not_before": "2030-01-31T09:00:00"}, "not_before: should be a time with a time zone"),
     ({"options": []}, "options: should be a table, not a list of 0"),
-    ({"options": {3: 4}}, "options: its keys should be texts"),
+    ({"options": {3: 4}}, "options: its keys should be strings"),
     ({"budget": 5}, "budget: should be a table, not 5"),
     ({"budget": {"usd": 0}}, "budget.usd: should be a number above 0, not 0"),
     ({"budget": Budget(usd=-1)}, "budget.usd: should be a number above 0, not -1"),
     ({"budget": {"eur": 1}}, "budget.eur: there is no such field"),
     ({"prompt": "x" * 1_000_001}, "not one of 1,000,001 characters"),
     ({"colour": "red"}, "unknown field `colour`"),
-    ({"metadata": {"x": "y" * 20_000}}, "metadata has 20008 characters; 16000 are allowed"),
+    ({"metadata": {"x": "y" * 20_000}}, "metadata has 20008 characters; at most 16000 are allowed"),
     ({"metadata": {"x": object()}}, "it must be plain JSON"),
-    ({"prompt": "half \ud800"}, "bytes in it that are no text"),
+    ({"prompt": "half \ud800"}, "it contains bytes that are not text"),
     ({"stage": {"workflow": "w", "number": 1}}, "stage.name: it is missing"),
     ({"timeout_s": 1e12}, "a number above 0 to 1,000,000,000, not 1000000000000"),
-    ({"timeout_s": 10**400}, "not a number so large"),
+    ({"timeout_s": 10**400}, "not a number that large"),
     ({"budget": {"tokens": 2**63}}, "a whole number from 1 to 9,007,199,254,740,991, not"),
     ({"not_before": "0001-01-01T00:00:00+14:00"}, "is outside of the calendar"),
-    ({"title": b"Mend"}, "title: should be a text of 1 to 200 characters, not bytes"),
+    ({"title": b"Mend"}, "title: should be a string of 1 to 200 characters, not bytes"),
     ({"metadata": {"x": [1, float("nan")]}}, "metadata.x.1: should be a number, not nan"),
     ({"metadata": {"x": float("inf")}}, "metadata.x: should be a number, not inf"),
-    ({"metadata": {"x": b"y"}}, "metadata.x: should be a text, not bytes"),
-    ({"options": {"x": {3: 4}}}, "options.x: its keys should be texts"),
+    ({"metadata": {"x": b"y"}}, "metadata.x: should be a string, not bytes"),
+    ({"options": {"x": {3: 4}}}, "options.x: its keys should be strings"),
     ({"x` - at `$.a.b.c`": 1}, "unknown field `x` - at `$.a.b.c``"),
     ({"budget": {"x` - at `$.a.b.c": 1}}, "there is no such field"),
 ]
@@ -71,7 +71,7 @@ def test_the_hint_tells_the_form_of_a_field_that_one_cannot_guess() -> None:
 
 def test_a_wrong_entry_of_a_list_of_tables_is_told_by_its_number() -> None:
     stages = [{"name": "a"}, {"name": "b", "args": [1]}]
-    with pytest.raises(Invalid, match=r"stages\.1\.args\.0: should be a text, not 1"):
+    with pytest.raises(Invalid, match=r"stages\.1\.args\.0: should be a string, not 1"):
         checked(Plan, {"stages": stages})
 
 

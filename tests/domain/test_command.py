@@ -33,7 +33,7 @@ def test_an_empty_command_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["echo 'a", 'echo "a', "echo \\"])
 def test_a_quote_without_its_end_is_refused(text: str) -> None:
-    with pytest.raises(Invalid, match="without its end"):
+    with pytest.raises(Invalid, match="unclosed quote"):
         command.valid([text])
 
 

@@ -49,11 +49,11 @@ def test_a_whole_result_is_read_without_a_complaint() -> None:
         ("", "it is not JSON: "),
         ("[" * 100_000, "it is not JSON: "),
         ("[]", "it is not a JSON object"),
-        ("{}", "its status is none of completed, completed_no_changes, blocked"),
-        ('{"status": []}', "its status is none of"),
-        ('{"status": "completed", "summary": 7}', "summary is not a text"),
-        ('{"status": "completed", "next_steps": [1]}', "next_steps is not a list of texts"),
-        ('{"status": "completed", "colour": "red"}', "it has no field colour"),
+        ("{}", "its status is not one of completed, completed_no_changes, blocked"),
+        ('{"status": []}', "its status is not one of"),
+        ('{"status": "completed", "summary": 7}', "summary is not a string"),
+        ('{"status": "completed", "next_steps": [1]}', "next_steps is not a list of strings"),
+        ('{"status": "completed", "colour": "red"}', "unknown fields: colour"),
     ],
 )
 def test_what_is_wrong_is_told(text: str, problem: str) -> None:

@@ -219,7 +219,7 @@ def test_a_task_for_one_agent_waits_until_that_agent_is_idle() -> None:
 @pytest.mark.parametrize("agents", [[], [an_agent("agent-7", "offline")]])
 def test_a_task_for_an_agent_that_is_not_there_says_so(agents: list[Agent]) -> None:
     held = hold(a_task(assignee="agent-7"), now=NOON, busy=[], agents=agents)
-    assert held == Hold(Why.ASSIGNED, "waits for agent-7, and no runner has that seat now")
+    assert held == Hold(Why.ASSIGNED, "waits for agent-7, but no runner has that seat now")
 
 
 def test_the_first_thing_a_human_can_do_is_told_first() -> None:

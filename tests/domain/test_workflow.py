@@ -90,30 +90,30 @@ def test_a_stage_hands_its_own_rules_to_its_task() -> None:
     [
         ([stage("a", needs=["b"]), stage("b", needs=["a"])], "line 10: stage 1 (a): these stages"),
         ([stage("a"), stage("b", needs=["b"])], "line 20: stage 2 (b): these stages"),
-        ([stage("a", executor="codex")], "executor and coder are the same field, said twice"),
-        ([stage("a"), stage("b", needs=["a"], depends_on=[])], "are the same field, said twice"),
-        ([stage(["a"])], "name: should be a text, not a list of 1"),
+        ([stage("a", executor="codex")], "executor and coder are the same field, given twice"),
+        ([stage("a"), stage("b", needs=["a"], depends_on=[])], "are the same field, given twice"),
+        ([stage(["a"])], "name: should be a string, not a list of 1"),
         ([stage("a", needs=["x"])], "line 10: stage 1 (a): there is no stage 'x'"),
         ([stage("a", depends_on=[3])], "there is no stage 3"),
-        ([stage("a", depends_on=[True])], "a need is the name or the number of a stage"),
+        ([stage("a", depends_on=[True])], "a need must be the name or the number of a stage"),
         ([stage("a"), stage("a")], "line 20: stage 2 (a): two stages have this name"),
-        ([stage("a", inherit=True)], "it inherits from nobody"),
-        ([stage("a", worktree_strategy="share")], "worktree_strategy is new or inherit"),
+        ([stage("a", inherit=True)], "it inherits from no stage"),
+        ([stage("a", worktree_strategy="share")], "worktree_strategy must be new or inherit"),
         ([stage("a", prompt="{stage_7_summary}")], "{stage_7_summary} names no stage"),
         ([stage("a", prompt="{b.sumary}"), stage("b")], "a result has no 'sumary'"),
         ([stage("a", prompt="{x.summary}")], "{x.summary} names no stage"),
-        ([stage("a", prompt="{b.summary}"), stage("b")], "b need not be done before it starts"),
-        ([stage("a", when="b.status == 'x'"), stage("b")], "b need not be done"),
+        ([stage("a", prompt="{b.summary}"), stage("b")], "b may not be done when it starts"),
+        ([stage("a", when="b.status == 'x'"), stage("b")], "b may not be done"),
         ([stage("a", when="b.status ==")], "is unclear"),
         ([stage("a", when="x.status == ''")], "names no stage"),
-        ([stage("a", on_failure="shrug")], "on_failure is fail, continue or retry N"),
+        ([stage("a", on_failure="shrug")], "on_failure must be fail, continue or retry N"),
         ([stage("a", colour="red")], "unknown field `colour`"),
         ([stage("a", needs="b")], "needs is not a list"),
-        ([stage("a b")], "is no name"),
+        ([stage("a b")], "is not a name"),
         ([{"name": "a"}], "it has no prompt"),
         ([stage("a"), stage("b", judges=["a"])], "judges a stage that it does not need"),
         ([stage("a", scope=["../x"])], "line 10: stage 1 (a): '../x' is not a file scope"),
-        ([stage("a", checks=["say 'x"])], 'the command "say \'x" has a quote without its end'),
+        ([stage("a", checks=["say 'x"])], 'the command "say \'x" has an unclosed quote'),
         ([stage("a", checks=[""])], "line 10: stage 1 (a): a command is empty"),
         ([stage("a", gate=" ")], "line 10: stage 1 (a): its gate asks nothing"),
         (["a"], "line 10: stage 1 is not a stage"),
@@ -136,7 +136,7 @@ def test_a_complaint_stays_short_whatever_was_said() -> None:
 def test_what_is_no_name_is_refused_also_where_a_field_is_set() -> None:
     said = {"stages": [stage(["a"])]}
     assert workflow.replaced(said, [("coder", "codex")])
-    with pytest.raises(Invalid, match="there is no stage 'a' to set"):
+    with pytest.raises(Invalid, match=r"cannot set a\.coder: there is no stage 'a'"):
         workflow.replaced(said, [("a.coder", "codex")])
 
 

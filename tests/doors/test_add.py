@@ -224,7 +224,7 @@ BAD_FILES = {
     "m.yaml": ("", "contains no tasks"),
     "n.yaml": ("- title: !!python/object/apply:os.system [ls]", "not YAML"),
     "p.yaml": ("- {title: A, coder: nope}", "entry 1 (A): no coder 'nope'"),
-    "q.yaml": ("- {title: A, checks: ['a | b']}", "no shell reads 'a | b'"),
+    "q.yaml": ("- {title: A, checks: ['a | b']}", "'a | b' runs without a shell"),
     "o.yaml": ("- title: \x1b[31m", "not YAML"),
 }
 

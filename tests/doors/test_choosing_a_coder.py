@@ -62,7 +62,7 @@ def test_a_program_that_is_logged_out_is_named_and_not_taken(
     bench.claude(status=LOGGED_OUT)
     said = cli("init").err
     assert chosen(home) == ""
-    assert "claude is installed, but not logged in: call `claude auth login`" in said
+    assert "claude is installed, but not logged in: run `claude auth login`" in said
     assert "`fleet config set coder claude`" in said
 
 

@@ -174,7 +174,7 @@ def test_a_task_that_waits_for_the_day_says_so(fleet: Cli, home: Path) -> None:
     fleet("config", "set", "day_budget_usd", "2")
     spent(home, {"cost_usd": 2.0})
     task = added(fleet, "Wait")
-    why = "today's 2.00 USD of the fleet are spent; goes on at 00:00 UTC"
+    why = "the fleet has spent today's 2.00 USD; resumes at 00:00 UTC"
     for printed in (fleet("show", task), fleet("list"), fleet("status")):
         assert why in printed.out
 

@@ -78,7 +78,7 @@ def test_a_fleet_with_a_living_runner_does_not_move(filled: Cli, home: Path, dat
     asyncio.run(join())
     refused = filled("migrate", "--to", database)
     assert refused.code == 4
-    assert "a runner lives" in refused.err
+    assert "a runner is active" in refused.err
 
 
 def test_a_store_in_use_takes_no_fleet(filled: Cli, database: str) -> None:
@@ -171,7 +171,7 @@ def test_an_address_that_leads_nowhere_is_refused_by_its_setting(
     monkeypatch.setenv(f"FLEET_{setting.upper()}", address)
     result = fleet("status")
     assert (result.code, "hush" in result.err) == (2, False)
-    assert result.err.startswith(f"error: {setting}: this is not an address of a ")
+    assert result.err.startswith(f"error: {setting}: this is not the address of a ")
 
 
 def test_an_address_of_no_store_is_refused(fleet: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

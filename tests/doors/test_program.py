@@ -71,7 +71,7 @@ def test_a_command_imports_only_what_it_needs(fleet: Cli, command: tuple[str, ..
         (("add", "A", "--timeout", "inf"), 2, "--timeout"),
         (("add", "A", "--complexity", "huge"), 2, "--complexity"),
         (("add", "A", "--check", ""), 2, "a command is empty"),
-        (("add", "A", "--check", "echo 'a"), 2, "without its end"),
+        (("add", "A", "--check", "echo 'a"), 2, "unclosed quote"),
         (("add", "A", "--check", "true && true"), 2, "sh -c '...'"),
         (("add", "A", "--assign", ""), 2, "an assignee needs a name"),
         (("add", "A", "--coder", "nope"), 3, "installed coders: "),
@@ -81,8 +81,8 @@ def test_a_command_imports_only_what_it_needs(fleet: Cli, command: tuple[str, ..
         (("config", "set", "repos.shop.coder", "nope"), 3, "installed coders: "),
         (("config", "set", "coders.command.argv", "x"), 2, "coders.command.argv should be"),
         (("config", "set", "lease_s", "0.0001"), 2, "lease_s should be a number from 2"),
-        (("config", "set", "checks", "make \udcff"), 2, "bytes in it that are no text"),
-        (("add", "A \udcff"), 2, "bytes in it that are no text"),
+        (("config", "set", "checks", "make \udcff"), 2, "it contains bytes that are not text"),
+        (("add", "A \udcff"), 2, "it contains bytes that are not text"),
         (("add", ""), 2, "title"),
         (("add", " \n "), 2, "error: a title needs at least one visible character"),
         (("add", "x" * 201), 2, "title"),
@@ -376,8 +376,8 @@ WITHOUT = "import sys; sys.modules |= dict.fromkeys({names!r}); {start}"
     ("names", "args", "says"),
     [
         (("mcp", "mcp_types", "uvicorn", "starlette", "pydantic"), ("mcp",), "MCP library"),
-        (("psycopg",), ("status",), "driver for PostgreSQL"),
-        (("psycopg.pq",), ("status",), "driver for PostgreSQL"),
+        (("psycopg",), ("status",), "PostgreSQL driver"),
+        (("psycopg.pq",), ("status",), "PostgreSQL driver"),
     ],
 )
 def test_a_library_that_is_not_installed_is_told_with_the_way_to_get_it(

@@ -116,7 +116,7 @@ def test_leave_to_use_a_tool_is_given_from_the_inbox(fleet: Cli, repo: SampleRep
     assert "asks: May it use shell?" in fleet("show", task).out
     refused = fleet("answer", task, "hm")
     assert refused.code == 2
-    assert "is answered allow, always, deny" in refused.err
+    assert "with allow, always, deny" in refused.err
     assert fleet("answer", task, "allow").code == 0
     fleet("run", "--until-idle")
     assert (repo.path / "built").exists()
@@ -131,7 +131,7 @@ def test_a_message_says_when_it_will_be_read(fleet: Cli) -> None:
     assert (message["task"], message["run"], message["text"]) == (task, None, "and the docs")
     refused = fleet("send", "nobody", "hello")
     assert (refused.code, "no agent and no task nobody" in refused.err) == (3, True)
-    assert "name a task instead" in refused.err  # without a runner, no agent can be named
+    assert "name a task, and" in refused.err  # without a runner no agent can be named
 
 
 def test_a_question_is_answered_from_the_inbox(fleet: Cli, repo: SampleRepo) -> None:
@@ -241,7 +241,7 @@ def test_reset_is_refused_while_a_runner_lives(fleet: Cli) -> None:
         runner.communicate(timeout=60)
     assert runner.returncode == 143
     assert result.code == 4
-    assert "a runner lives" in result.err
+    assert "a runner is active" in result.err
     assert shown(fleet, task)["state"] == "pending"
 
 

@@ -117,7 +117,7 @@ def test_a_queued_workflow_can_be_cancelled_and_retried_and_is_not_put_away(
 ) -> None:
     flow = started(fleet, file)
     refused = fleet("workflow", "cleanup", flow)
-    assert (refused.code, "goes on: paint: first is pending" in refused.err) == (4, True)
+    assert (refused.code, "is not over: paint: first is pending" in refused.err) == (4, True)
     assert "cancelled, 0/2" in fleet("workflow", "cancel", flow).out
     assert "pending, 0/2" in fleet("workflow", "retry", flow).out
     assert fleet("run", "--until-idle").code == 0
@@ -198,7 +198,7 @@ def test_a_complaint_names_the_stage_and_its_line(cli: Cli, tmp_path: Path, endi
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("[1, 2]", "this is no workflow"), ("a: [", "is not YAML"), ("", "this is no workflow")],
+    [("[1, 2]", "this is not a workflow"), ("a: [", "is not YAML"), ("", "this is not a workflow")],
 )
 def test_what_is_no_workflow_is_refused(cli: Cli, tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "x.yaml").write_text(text)

@@ -306,20 +306,36 @@ HALF = Workflow(
     ("row", "error", "words"),
     [
         (("planet", "{}"), Invalid, "line 2: 'planet'"),
-        (("task", '{"id": "x"}'), Invalid, "line 2: this is no task"),
-        (("task", "not json"), Invalid, "line 2: this is no task"),
-        (("setting", '{"name": 1}'), Invalid, "line 2: this is no setting"),
-        (("setting", "5"), Invalid, "line 2: this is no setting"),
-        (("task", task("../x").json()), Invalid, "line 2: this is no task"),
-        (("task", task("..").json()), Invalid, "line 2: this is no task"),
-        (("repo", Repo(name="a/../..", path="/x", trunk="main").json()), Invalid, "is no repo"),
-        (("task", task("x").evolve(version=2**63).json()), Invalid, "line 2: this is no task"),
-        (("event", event().evolve(seq=2**63 - 1).json()), Invalid, "line 2: this is no event"),
-        (("event", event().evolve(at=BEFORE_TIME).json()), Invalid, "line 2: this is no event"),
+        (("task", '{"id": "x"}'), Invalid, "line 2: this is not a valid task"),
+        (("task", "not json"), Invalid, "line 2: this is not a valid task"),
+        (("setting", '{"name": 1}'), Invalid, "line 2: this is not a valid setting"),
+        (("setting", "5"), Invalid, "line 2: this is not a valid setting"),
+        (("task", task("../x").json()), Invalid, "line 2: this is not a valid task"),
+        (("task", task("..").json()), Invalid, "line 2: this is not a valid task"),
+        (
+            ("repo", Repo(name="a/../..", path="/x", trunk="main").json()),
+            Invalid,
+            "is not a valid repo",
+        ),
+        (
+            ("task", task("x").evolve(version=2**63).json()),
+            Invalid,
+            "line 2: this is not a valid task",
+        ),
+        (
+            ("event", event().evolve(seq=2**63 - 1).json()),
+            Invalid,
+            "line 2: this is not a valid event",
+        ),
+        (
+            ("event", event().evolve(at=BEFORE_TIME).json()),
+            Invalid,
+            "line 2: this is not a valid event",
+        ),
         (("workflow", HALF.json()), Invalid, "the workflow w has a task ghost"),
         (("task", task("x", needs=("ghost",)).json()), NotFound, "no task ghost"),
         (("task", task("x", needs=("x",)).json()), Cycle, "x"),
-        (("event", event().evolve(seq=1).json()), Invalid, "twice"),
+        (("event", event().evolve(seq=1).json()), Invalid, "duplicate"),
     ],
 )
 async def test_a_bad_import_is_refused_and_leaves_nothing(
@@ -349,5 +365,5 @@ async def test_what_is_wrong_with_an_imported_line_is_told_in_our_words(store: S
     wrong = json.dumps({**task("x").plain(), "priority": "high"})
     with pytest.raises(Invalid) as refused:
         await store.load([("task", wrong)])
-    assert refused.value.problem == "line 1: this is no task"
+    assert refused.value.problem == "line 1: this is not a valid task"
     assert refused.value.hint == 'priority: should be a whole number from 1 to 5, not "high"'

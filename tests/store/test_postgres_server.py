@@ -299,13 +299,13 @@ async def test_a_door_that_stays_shut_says_why_and_no_password(own_server: Serve
     )
     socket = f"?host={own_server.folder}"
     wrong = {
-        f"postgresql://ann:hush@/postgres{socket}": "does not let this user in",
-        f"postgresql://ann@/postgres{socket}": "does not let this user in",
-        f"postgresql://ghost:hush@/postgres{socket}": "does not let this user in",
+        f"postgresql://ann:hush@/postgres{socket}": "refuses this user",
+        f"postgresql://ann@/postgres{socket}": "refuses this user",
+        f"postgresql://ghost:hush@/postgres{socket}": "refuses this user",
         f"postgresql://fleet:hush@/nowhere{socket}": "no database",
         "postgresql://fleet:hush@127.0.0.1:1/x": "cannot be reached",
         f"postgresql://fleet:hush@/x?host={own_server.folder / 'nowhere'}": "cannot be reached",
-        f"postgresql://ann:right@/postgres{socket}": "may not do that",
+        f"postgresql://ann:right@/postgres{socket}": "lacks a permission",
     }
     for address, words in wrong.items():
         trouble = await refused(address)

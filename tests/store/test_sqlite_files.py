@@ -150,7 +150,7 @@ async def test_a_full_disk_refuses_the_write_and_keeps_all_that_was_stored(
     pages = pragma(store, "page_count")
     pragma(store, f"max_page_count = {pages}")
     step = Write(tasks=[task("big", prompt="x" * 500_000)], events=[event()])
-    with pytest.raises(StoreTrouble, match="no room") as trouble:
+    with pytest.raises(StoreTrouble, match="disk is full") as trouble:
         await store.write(step)
     assert trouble.value.hint
     assert await ids(store, TaskQuery()) == ["kept"]

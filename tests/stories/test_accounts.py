@@ -153,7 +153,7 @@ async def test_a_fallback_goes_on_at_once_in_the_same_worktree_with_what_the_fir
     prompt = (fleet.home / "runs" / second.id / "prompt.md").read_text()
     assert "> Its last message:\n> \n> Half of it is done" in prompt
     told = [event.text for event in await fleet.events() if event.kind == "task.rerouted"]
-    assert told == ["scripted rests; command goes on"]
+    assert told == ["scripted rests; command takes over"]
 
 
 async def test_a_task_that_has_not_begun_goes_to_the_fallback_of_the_settings(

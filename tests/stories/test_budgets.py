@@ -216,7 +216,7 @@ async def test_when_the_days_money_is_spent_work_waits_and_goes_on_the_next_day(
 
     await crew.wait_for(released)
     waits = await fleet.status()
-    sentence = "today's 20.00 USD of the fleet are spent; goes on at 00:00 UTC"
+    sentence = "the fleet has spent today's 20.00 USD; resumes at 00:00 UTC"
     assert [(w.why, w.text) for w in waits.waiting] == [("budget", sentence)] * 2
     assert (await fleet.get(first.id)).attempts == 0
     assert (await fleet.get(second.id)).runs == 0
@@ -313,7 +313,7 @@ async def test_a_limit_in_money_that_cannot_see_what_is_used_says_so_once(
         await fleet.add([Draft(title=f"{number}", coder="command", model="nobody-knows")])
         await crew.work(1)
     assert await warnings(fleet) == [
-        "a limit in USD cannot see 1,000 tokens of nobody-knows: "
+        "a limit in USD does not cover 1,000 tokens of nobody-knows: "
         "give it a price, `fleet config set prices.nobody-knows ...`"
     ]
     drawn = "\n".join(draw(await fleet.status()))

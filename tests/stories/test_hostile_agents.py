@@ -292,7 +292,7 @@ async def test_an_agent_reads_its_own_runs_and_those_it_needs_or_created(
         for part in ("log", "diff", "evidence"):
             assert await read(f"fleet://runs/{agent.run.id}/{part}")
             assert await read(f"fleet://runs/{needed.id}.1/{part}")
-            with pytest.raises(MCPError, match="none of the tasks that"):
+            with pytest.raises(MCPError, match="is not a task that"):
                 await read(f"fleet://runs/{other.id}.1/{part}")
         told = {"worker_id": other.id, "include_logs": True}
         assert await agent.tools.refused("collect_worker_result", **told)

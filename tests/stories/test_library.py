@@ -17,21 +17,21 @@ from tests.gitrepo import make_repo
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"priority": 9}, "priority: should be a whole number from 1 to 5, not 9"),
     ({"priority": "high"}, "priority: should be a whole number"),
-    ({"title": "x" * 201}, "title: should be a text"),
+    ({"title": "x" * 201}, "title: should be a string"),
     ({"budget": Budget(usd=float("nan"))}, r"budget\.usd: should be a number above 0, not nan"),
-    ({"prompt": "half \ud800"}, "bytes in it that are no text"),
-    ({"labels": (3,)}, r"labels\.0: should be a text"),
+    ({"prompt": "half \ud800"}, "it contains bytes that are not text"),
+    ({"labels": (3,)}, r"labels\.0: should be a string"),
     ({"lands": "soon"}, "lands: should be queue or review or branch"),
-    ({"not_before": datetime(2030, 1, 31)}, "not_before: should be a moment with a zone"),  # noqa: DTZ001 - a time without a zone is the case
+    ({"not_before": datetime(2030, 1, 31)}, "not_before: should be a time with a time zone"),  # noqa: DTZ001 - a time without a zone is the case
     ({"options": {"it": object()}}, "must be plain JSON"),
     ({"options": {"it": float("nan")}}, r"options\.it: should be a number, not nan"),
-    ({"title": 5}, "title: should be a text"),
+    ({"title": 5}, "title: should be a string"),
     ({"labels": "bug"}, 'labels: should be a list, not "bug"'),
     ({"needs": "k3m9x2pa"}, "needs: should be a list"),
-    ({"not_before": "tomorrow"}, "not_before: should be a moment with a zone"),
-    ({"model": "large\0"}, "model: no name has a NUL in it"),
-    ({"labels": ["a\0b"]}, "labels: no name has a NUL in it"),
-    ({"checks": ["make te\0st"]}, "no program can be given"),
+    ({"not_before": "tomorrow"}, "not_before: should be a time with a time zone"),
+    ({"model": "large\0"}, "model: a name cannot contain a NUL"),
+    ({"labels": ["a\0b"]}, "labels: a name cannot contain a NUL"),
+    ({"checks": ["make te\0st"]}, "contains a NUL"),
 ]
 
 
@@ -54,7 +54,7 @@ async def test_a_wrong_draft_is_refused_and_nothing_is_added(
 
 async def test_a_name_that_is_no_text_is_refused(fleet: Fleet) -> None:
     wrong: Any = []
-    with pytest.raises(Invalid, match="name: should be a text"):
+    with pytest.raises(Invalid, match="name: should be a string"):
         await fleet.add([Draft(title="Wrong", name=wrong)])
 
 

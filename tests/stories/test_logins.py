@@ -82,7 +82,7 @@ async def test_a_wrong_key_is_heard_at_the_second_refusal_and_the_program_is_sto
     assert (run.outcome, run.reason) == (Outcome.RELEASED, Reason.AUTH), run.note
     assert (await fleet.get(task.id)).attempts == 0
     [item] = await fleet.inbox()
-    assert item.text.startswith("claude is logged out: log in (call `claude auth login`")
+    assert item.text.startswith("claude is logged out: log in (run `claude auth login`")
 
 
 KEYS = [(name, key) for name in registry.names() for key in registry.coder(name).abilities.keys]

@@ -108,7 +108,7 @@ async def test_a_repo_that_is_not_shared_is_left_to_its_machine(pair: Pair) -> N
     task = await add(pair.ada, "Alone", "write a.txt one")
     await pair.bob.join(host="bob", pid=1, pid_started=1.0, seats=1, coder=None)
     (hold,) = (await pair.bob.why([task])).values()
-    assert hold.text == "shop is on ada alone, without a runner"
+    assert hold.text == "shop is only on ada, without a runner"
     await work(pair.bob)
     assert (await pair.bob.get(task.id)).runs == 0
     await work(pair.ada)
@@ -120,7 +120,7 @@ async def test_a_clone_of_what_another_machine_has_alone_is_refused(
     pair: Pair, tmp_path: Path
 ) -> None:
     pair.remote.git("clone", "--quiet", str(pair.remote.path), str(tmp_path / "bob" / "work"))
-    with pytest.raises(Refused, match="shop is worked on by ada alone"):
+    with pytest.raises(Refused, match="shop is used only by ada"):
         await register(pair.bob, tmp_path / "bob" / "work")
     await share(desk(pair.ada), "shop")
     repo = await register(pair.bob, tmp_path / "bob" / "work")
@@ -145,7 +145,7 @@ async def test_what_another_machine_has_alone_was_not_moved_here(
 ) -> None:
     pair.clone.path.rename(tmp_path / "ada" / "elsewhere")
     pair.remote.git("clone", "--quiet", str(pair.remote.path), str(tmp_path / "bob" / "work"))
-    with pytest.raises(Refused, match="shop is worked on by ada alone"):
+    with pytest.raises(Refused, match="shop is used only by ada"):
         await moved(pair.bob, "shop", tmp_path / "bob" / "work")
 
 
@@ -250,7 +250,9 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
 
     async def shown() -> bool:
         status = click.unstyle("\n".join(draw(await pair.bob.status())))
-        agent = re.search(r"agent-1 +waits .*waits for the remote of shop, away since", status)
+        agent = re.search(
+            r"agent-1 +waits .*waits for the remote of shop, unreachable since", status
+        )
         return bool(agent and "the remote of shop has been unreachable for" in status)
 
     async def cut_and_finish() -> bool:
@@ -262,7 +264,7 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
         await crew.wait_for(shown)
         other = await add(pair.bob, "Varnish", "write b.txt two")
         why = (await pair.bob.why([other]))[other.id]
-        assert why.text.startswith("waits for the remote of shop, away since")
+        assert why.text.startswith("waits for the remote of shop, unreachable since")
         await pair.bob.cancel(other.id)
         gone.rename(pair.remote.path)
         await crew.wait_for(_completed(pair.ada, task))

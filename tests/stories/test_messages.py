@@ -182,7 +182,7 @@ async def test_what_cannot_be_sent_is_refused_with_a_sentence(
     await crew.work()
     with pytest.raises(NotFound, match="no agent and no task agent-9"):
         await fleet.send("agent-9", "hello")
-    with pytest.raises(Refused, match="nobody works on it any more"):
+    with pytest.raises(Refused, match="no agent works on it any more"):
         await fleet.send(task.id, "hello")
     with pytest.raises(Invalid, match="needs words"):
         await fleet.send(task.id, "  ")

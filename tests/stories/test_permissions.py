@@ -66,7 +66,7 @@ async def test_a_question_of_a_cancelled_task_is_withdrawn_and_asked_anew_when_i
     [first] = await fleet.inbox()
     await fleet.cancel(task.id)
     assert await fleet.inbox() == []
-    with pytest.raises(NotFound, match="asks nothing"):
+    with pytest.raises(NotFound, match="has no open question"):
         await fleet.answer(first.id, "deny")
     await fleet.retry(task.id)
     assert await fleet.inbox() == []

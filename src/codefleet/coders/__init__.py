@@ -1,1 +1,1 @@
-"""One file per kind of agent program: how to start it and how to read what it prints."""
+"""One file per kind of agent program: how to start it and how to read its output."""

@@ -1,6 +1,6 @@
 """Antigravity: `agy --print`, which prints one JSON object per line.
 
-It may end with exit code 0 and not a word, so only its `result` counts.
+It may end with exit code 0 and no output, so only its `result` counts.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Agy:
-    """Starts and reads the command line of Antigravity."""
+    """Starts and reads Antigravity's command line."""
 
     name = "agy"
     program = "agy"

@@ -1,4 +1,4 @@
-"""aider: plain text for people, with one line that counts tokens and money after each answer."""
+"""aider: plain text for people, with a line of tokens and money after each answer."""
 
 import re
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ coder = Aider()
 
 
 def _number(words: str) -> float:
-    """`2,431`, `12k` or `0.03` as a number; nonsense is nothing."""
+    """`2,431`, `12k` or `0.03` as a number; anything else is 0."""
     try:
         return float(words.rstrip("k").replace(",", "")) * (1000 if words.endswith("k") else 1)
     except ValueError:

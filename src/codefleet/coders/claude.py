@@ -1,12 +1,12 @@
 """Claude Code: `claude -p`, which takes and prints one JSON object per line.
 
-Its input stays open: words that come while it works are read before its next request to the model,
-and what it may not do by itself it asks for. It ends when its input does and its turn is over.
+Its input stays open: messages that come while it works are read before its next request to the
+model, and it asks for what it may not do by itself. It ends when its input and its turn have ended.
 
-A turn's `result` says "success" also when the provider refused: only `is_error` tells. Which kind
-of refusal it was stands in the `error` of the assistant message before it. Tokens and money in a
-`result` are sums over the whole session, resumed runs included. One that is stopped before prints
-none: then the tokens that stand in its messages are the least that it used.
+A turn's `result` says "success" even if the provider refused: only `is_error` shows it. The kind of
+refusal is in the `error` of the assistant message before it. Tokens and money in a `result` are
+totals of the whole session, including resumed runs. If it is stopped before, it prints none: then
+the tokens in its messages are a lower bound.
 """
 
 import json
@@ -44,7 +44,7 @@ EDITS = ("Edit", "Write", "NotebookEdit")
 
 REFUSALS = {
     "authentication_failed": Reason.AUTH,
-    "billing_error": Reason.QUOTA,  # the provider's door is shut until somebody pays
+    "billing_error": Reason.QUOTA,  # nothing works until someone pays
     "model_not_found": Reason.CODER_MISSING,
     "server_error": Reason.CRASHED,
 }
@@ -84,7 +84,7 @@ class Claude:
         hidden=("--permission-prompt-tool",),
         login=("auth", "status"),
         logged_in=_logged_in,
-        log_in="call `claude auth login`, or let agents see your key: "
+        log_in="run `claude auth login`, or let agents see your key: "
         "`fleet config set environment ANTHROPIC_API_KEY`",
     )
 
@@ -108,7 +108,7 @@ class Claude:
             env=options.env(
                 "CLAUDE_CONFIG_DIR",
                 DISABLE_AUTOUPDATER="1",
-                CLAUDE_CODE_DISABLE_BACKGROUND_TASKS="1",  # it would not end while one runs
+                CLAUDE_CODE_DISABLE_BACKGROUND_TASKS="1",  # it does not end while one runs
             ),
             stdin=_user(assignment.prompt),
             stop_signal="SIGINT",
@@ -157,7 +157,7 @@ coder = Claude()
 
 
 def _mode(judged: Sequence[str]) -> str:
-    """It edits without asking, unless the policy has a say in that."""
+    """It edits without asking, unless the policy has rules about that."""
     return "acceptEdits" if len(_not_judged(EDITS, judged)) == len(EDITS) else "default"
 
 
@@ -172,7 +172,7 @@ def _not_judged(tools: Sequence[str], judged: Sequence[str]) -> Sequence[str]:
 
 
 def _user(words: str, **more: str) -> str:
-    """Words as the program takes them; those with a known uuid it takes only once."""
+    """A message as the program takes it; one with a known uuid is taken only once."""
     message = {"role": "user", "content": [{"type": "text", "text": words}]}
     return json.dumps({"type": "user", "message": message, **more})
 
@@ -189,7 +189,7 @@ def _system(event: Fields) -> Iterator[Signal]:
 
 
 def _control(id: str, request: Fields) -> Iterator[Signal]:
-    """A tool that it may not use by itself. The tool that asks the user is a question."""
+    """A tool that needs permission. The tool that asks the user is a question."""
     match request:
         case {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": dict(given)}:
             yield _question(given)
@@ -198,7 +198,7 @@ def _control(id: str, request: Fields) -> Iterator[Signal]:
 
 
 def _question(given: Fields) -> Asks:
-    """One question has its options; several are put together and answered in words."""
+    """One question keeps its options; several are joined and answered as text."""
     questions = _dicts(given.get("questions"))
     words = _texts([each.get("question") for each in questions])
     options = _dicts(questions[0].get("options")) if len(questions) == 1 else []
@@ -207,7 +207,7 @@ def _question(given: Fields) -> Asks:
 
 
 def _assistant(event: Fields) -> Iterator[Signal]:
-    """What the agent says and does; a sub-agent's words are not the run's."""
+    """What the agent says and does; text of a sub-agent is left out."""
     is_main = _is_main(event)
     for block in _blocks(event):
         match block:
@@ -241,7 +241,7 @@ def _refusal(kind: str, words: str) -> Signal:
 
 
 def _refused_again(retry: Fields) -> Iterator[Signal]:
-    """It would try a wrong key ten times, for minutes: the second refusal is enough."""
+    """It would retry a wrong key ten times, for minutes: the second refusal is enough."""
     if amount(retry.get("attempt")) >= 2:
         said = f"the provider refused the key ({retry['error_status']})"
         yield Broke(said, Reason.AUTH, retrying=True)
@@ -258,7 +258,7 @@ def _limit(limit: Fields) -> Iterator[Signal]:
 
 
 def _spent(event: Fields) -> Iterator[Signal]:
-    """The session's sums, sub-agents included. A turn that failed at once tells none."""
+    """The session's totals, including sub-agents. A turn that failed at once reports none."""
     by_model = event.get("modelUsage")
     if not isinstance(by_model, dict) or not by_model:
         return
@@ -276,7 +276,7 @@ def _spent(event: Fields) -> Iterator[Signal]:
 
 
 def _taken(event: Fields) -> Iterator[Signal]:
-    """What one message took at least; several lines may tell of the same message."""
+    """A lower bound for one message; several lines may report the same message."""
     match event:
         case {"message": {"id": str(id), "usage": dict(told), **message}} if id:
             fresh = ("input_tokens", "cache_creation_input_tokens")
@@ -295,7 +295,7 @@ def _end(event: Fields) -> Iterator[Signal]:
         case {"subtype": "success", "is_error": False}:
             yield Finished(words)
         case {"terminal_reason": "aborted_tools" | "aborted_streaming"}:
-            return  # somebody interrupted it, and that one knows why
+            return  # whoever interrupted it knows why
         case {"terminal_reason": "prompt_too_long" as end} | {"subtype": str(end)} if end in ENDS:
             yield Broke(words, ENDS[end])
         case {"errors": [str(first), *_]} if first.startswith(NO_SESSION):

@@ -1,7 +1,7 @@
 """Codex: `codex exec --json`, which prints one JSON object per line.
 
-Its exit code is 1 for every failure, and only the message of `turn.failed` tells which. Tokens are
-sums over the whole thread, resumed runs included; money is not told.
+Its exit code is 1 for every failure, and only the message of `turn.failed` says which. Tokens are
+totals of the whole thread, including resumed runs; costs are not reported.
 """
 
 import json
@@ -28,7 +28,7 @@ from codefleet.domain.words import Reason
 from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
 STATUS = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
-HIGH_DEMAND = re.compile(r"We.re currently experiencing high demand")  # its word for status 500
+HIGH_DEMAND = re.compile(r"We.re currently experiencing high demand")  # its message for status 500
 USAGE_LIMIT = re.compile(r"You.ve hit your usage limit\b")
 MESSAGES = (
     (re.compile(r"Quota exceeded\."), Reason.QUOTA),
@@ -47,14 +47,14 @@ CODES = {
 }
 
 KEY = "CODEX_API_KEY"
-"""`codex exec` reads it, but not OPENAI_API_KEY; `codex login status` takes no notice of it."""
+"""`codex exec` reads it, but not OPENAI_API_KEY; `codex login status` ignores it."""
 
 
 def _logged_in(answers: Answers) -> bool | None:
     if answers.exit_code == 0 or answers.env.get(KEY):
         return True
     if OWN_PROVIDER.search(answers.files.get("config.toml", "")):
-        return None  # it has a key of its own, of which Codex does not speak
+        return None  # it has a key of its own, which Codex does not report
     return False if "Not logged in" in answers.said else None
 
 
@@ -79,7 +79,7 @@ class Codex:
         folder=("CODEX_HOME", "~/.codex"),
         files=("config.toml",),
         logged_in=_logged_in,
-        log_in="call `codex login`, or let agents see your key: "
+        log_in="run `codex login`, or let agents see your key: "
         "`fleet config set environment CODEX_API_KEY`",
     )
 
@@ -98,7 +98,7 @@ class Codex:
                 *flag("config", effort and f"model_reasoning_effort={json.dumps(effort)}"),
                 *options.texts("args"),
                 *session,
-                "-",  # the prompt comes by standard input
+                "-",  # read the prompt from standard input
             ],
             env=options.env("CODEX_HOME"),
             stdin=assignment.prompt,
@@ -132,7 +132,7 @@ coder = Codex()
 
 
 def _servers(tools: Sequence[str]) -> list[str]:
-    """The run's own MCP server, beside those that the user has."""
+    """The run's own MCP server, next to the user's."""
     if not tools:
         return []
     server: dict[str, object] = {
@@ -140,8 +140,8 @@ def _servers(tools: Sequence[str]) -> list[str]:
         "args": list(tools[1:]),
         "startup_timeout_sec": own_server.STARTS_WITHIN_S,
         "tool_timeout_sec": own_server.ANSWERS_WITHIN_S,
-        "default_tools_approval_mode": "approve",  # with nobody to ask, it would refuse them
-        "required": True,  # else its first request to the model goes out before the tools are there
+        "default_tools_approval_mode": "approve",  # otherwise it refuses them, with nobody to ask
+        "required": True,  # else its first request may precede the tools
     }
     return [
         f"--config=mcp_servers.{own_server.NAME}.{key}={json.dumps(value)}"
@@ -181,7 +181,7 @@ def _spent(event: Fields) -> Iterator[Signal]:
 
 
 def _filled(info: Fields) -> Iterator[Signal]:
-    """How full the context is; only some versions print this."""
+    """The context used; only some versions print it."""
     match info:
         case {"last_token_usage": dict(last)}:
             used = int(amount(last.get("total_tokens")))
@@ -190,9 +190,9 @@ def _filled(info: Fields) -> Iterator[Signal]:
 
 
 def _failure(message: str) -> Signal:
-    """What the message of a failed turn means; it is Codex's own, never the agent's words."""
+    """What the message of a failed turn means; it is Codex's own, never the agent's text."""
     if USAGE_LIMIT.match(message):
-        return Limited(message, quota=True)  # the runner, which has a clock, reads the time in it
+        return Limited(message, quota=True)  # the runner, which has a clock, parses the time
     if HIGH_DEMAND.match(message):
         return trouble.of_status(500, message)
     if found := STATUS.match(message):

@@ -5,10 +5,10 @@
     prompt = "file"                      # or "stdin", which is the default
     env = { AIDER_ANALYTICS = "false" }
 
-Placeholders are replaced inside single arguments, which are never split and never meet a shell:
-{prompt_file} {worktree} {model} {task} {run} {session}. A {session} is the one to go on with, or
-the run's id for a fresh start. The program may print plain text, which is shown as what it said,
-lines of the protocol in jsonl.py, or both; how the run went is decided by exit code and git.
+Placeholders are replaced inside single arguments, which are never split and never reach a shell:
+{prompt_file} {worktree} {model} {task} {run} {session}. {session} is the session to resume, or the
+run's id for a fresh start. The program may print plain text, which is shown as its messages, lines
+of the protocol in jsonl.py, or both; the exit code and git decide how the run went.
 """
 
 import re
@@ -29,7 +29,7 @@ class Command:
     """Starts and reads the program that the options name."""
 
     name = "command"
-    # Asked for only by a program that reported a session, and so promised to know it again.
+    # Used only for a program that reported a session, and so promised to recognize it.
     abilities = Abilities(resume=True, verified=True)
 
     def start(self, assignment: Assignment) -> Start:
@@ -71,20 +71,20 @@ def _values(assignment: Assignment) -> dict[str, str | None]:
 
 
 def _filled(part: str, values: Mapping[str, str | None]) -> str:
-    """One argument with its placeholders replaced, in one pass, so that values stay as they are."""
+    """One argument with its placeholders replaced in one pass, so that values are not expanded."""
 
     def value(found: re.Match[str]) -> str:
         name = found[1]
         if name not in values:
             raise BadConfig(
                 f"coders.command.argv has an unknown placeholder {found[0]}",
-                hint=f"there are: {', '.join(f'{{{known}}}' for known in values)}",
+                hint=f"use one of: {', '.join(f'{{{known}}}' for known in values)}",
             )
         given = values[name]
         if given is None:
             raise BadConfig(
-                f"coders.command.argv asks for {found[0]}, but the task names none",
-                hint=f"give the task one with --{name}, or take {found[0]} out",
+                f"coders.command.argv uses {found[0]}, but the task has none",
+                hint=f"give the task one with --{name}, or remove {found[0]}",
             )
         return given
 
@@ -94,7 +94,7 @@ def _filled(part: str, values: Mapping[str, str | None]) -> str:
 def _argv(options: Mapping[str, object]) -> list[str]:
     argv = options.get("argv")
     if not isinstance(argv, list | tuple) or not argv or not all(map(_is_text, argv)):
-        problem = "is not a list of texts" if argv else "is not set"
+        problem = "is not a list of strings" if argv else "is not set"
         raise BadConfig(f"coders.command.argv {problem}", hint=EXAMPLE)
     return list(argv)
 
@@ -103,7 +103,7 @@ def _env(options: Mapping[str, object]) -> dict[str, str]:
     env: Any = options.get("env", {})
     if not isinstance(env, Mapping) or not all(map(_is_text, [*env, *env.values()])):
         raise BadConfig(
-            "coders.command.env is not a table of texts",
+            "coders.command.env is not a table of strings",
             hint='for example: env = { MY_SETTING = "on" }',
         )
     return dict(env)
@@ -113,12 +113,12 @@ def _by_stdin(options: Mapping[str, object]) -> bool:
     way = options.get("prompt", "stdin")
     if way not in ("stdin", "file"):
         raise BadConfig(
-            f"coders.command.prompt is {way}", hint='say "stdin", or "file" with {prompt_file}'
+            f"coders.command.prompt is {way}", hint='use "stdin", or "file" with {prompt_file}'
         )
     if way == "file" and not any("{prompt_file}" in part for part in _argv(options)):
         raise BadConfig(
             "coders.command.argv has no {prompt_file}, so the agent would not see its prompt",
-            hint='name {prompt_file} in argv, or set coders.command.prompt to "stdin"',
+            hint='add {prompt_file} to argv, or set coders.command.prompt to "stdin"',
         )
     return way == "stdin"
 

@@ -1,6 +1,6 @@
 """Cursor: `agent -p --output-format=stream-json`, which prints one JSON object per line.
 
-A failure is told on stderr and by the exit code alone. Other programs are called `agent` too: the
+It reports a failure only on stderr and by its exit code. Other programs are called `agent` too: the
 option `program` names the right one.
 """
 
@@ -69,7 +69,7 @@ def _said(parts: list[object]) -> Iterator[Signal]:
 
 
 def _tools(call: dict[str, object], *, done: bool) -> Iterator[Signal]:
-    """A call is filed under its kind: `readToolCall`, `shellToolCall` and so on."""
+    """A call is keyed by its kind: `readToolCall`, `shellToolCall` and so on."""
     for kind, what in call.items():
         match what:
             case {"args": dict(arguments)}:

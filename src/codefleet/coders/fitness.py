@@ -1,4 +1,4 @@
-"""Can the coders that are installed do what a plan asks of them? Asked before anything starts."""
+"""Can the installed coders do what a plan asks of them? Checked before anything starts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,13 +13,13 @@ from codefleet.domain.plan import Plan, called
 from codefleet.ports import Assignment
 
 MAKERS = {"claude-": "claude", "gpt-": "codex", "gemini-": "gemini"}
-"""Models by whose name one knows the only of these coders that has it."""
+"""Models whose names show which one of these coders has them."""
 
 Options = Mapping[str, Mapping[str, object]]
 
 
 def check(plan: Plan, usual: Options, lines: Sequence[int] = ()) -> None:
-    """Refuse a stage whose coder is not installed, has not that model, or not that option."""
+    """Refuse a stage whose coder is not installed, or lacks that model or option."""
     workflow.check_coders(plan, names(), lines)
     for number, draft in enumerate(workflow.drafts(plan, "", "")):
         try:
@@ -30,7 +30,7 @@ def check(plan: Plan, usual: Options, lines: Sequence[int] = ()) -> None:
 
 
 def refuse_unfit(draft: Draft, usual: Options) -> None:
-    """Refuse a task whose coder is not installed, has not that model, or not that option."""
+    """Refuse a task whose coder is not installed, or lacks that model or option."""
     for name in filter(None, (draft.coder, draft.fallback)):
         refuse_unknown(name)
     _refuse_unable(draft, usual)
@@ -56,7 +56,7 @@ def _maker(name: str, model: str | None) -> str | None:
 
 
 def _try_out(name: str, options: Mapping[str, object]) -> None:
-    """To say how a program is started does nothing to it: bad options are refused on the way."""
+    """Build the start command without running it, so that bad options are refused."""
     moment, folder = datetime.fromtimestamp(0, UTC), Path()
     task = Task(id=TaskId("t"), title="t", repo="r", created_at=moment, updated_at=moment)
     run = Run(

@@ -1,7 +1,7 @@
 """Gemini CLI: `gemini --output-format=stream-json`, which prints one JSON object per line.
 
-Words come in small pieces, and the final text is what came after the last tool. Without a `result`
-line the program was killed, whatever its exit code says. A failure's exit code is the HTTP status
+Text comes in small pieces, and the final text is what came after the last tool. Without a `result`
+line the program was killed, whatever its exit code. The exit code of a failure is the HTTP status
 modulo 256, or one of the program's own.
 """
 
@@ -30,7 +30,7 @@ WRITERS = ("write_file", "replace")
 
 API_ERROR = re.compile(r"\[API Error: (.*?)\](?:\n|$)", re.DOTALL)
 TOO_MANY = "\nPlease wait and try again later."
-"""What the program adds to the provider's words after a status of 429."""
+"""What the program appends to the provider's message after a status of 429."""
 
 MESSAGES = (
     (re.compile(r"You have exhausted your daily quota"), Reason.QUOTA),
@@ -46,7 +46,7 @@ KINDS = {
 }
 EXIT_CODES = {
     41: Reason.AUTH,
-    42: Reason.UNKNOWN,  # it does not like its arguments or its input
+    42: Reason.UNKNOWN,  # bad arguments or input
     44: Reason.CODER_MISSING,
     52: Reason.CODER_MISSING,
     53: Reason.TIMEOUT,
@@ -65,7 +65,7 @@ OTHER_WAYS = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GEMIN
 
 
 def _logged_in(answers: Answers) -> bool | None:
-    """It has no command that tells. What is not in a file may be in the machine's key ring."""
+    """No command reports it. What is not in a file may be in the system's keyring."""
     if answers.env.get(KEY) or KEY in answers.files.get(VARIABLES, "") or LOGIN in answers.files:
         return True
     match first_object(answers.files.get(SETTINGS, "")):
@@ -92,7 +92,7 @@ class Gemini:
         folder=("GEMINI_CLI_HOME", "~"),
         files=(SETTINGS, VARIABLES, LOGIN),
         logged_in=_logged_in,
-        log_in="call `gemini` once and log in, or let agents see your key: "
+        log_in="run `gemini` once and log in, or let agents see your key: "
         "`fleet config set environment GEMINI_API_KEY`",
     )
 
@@ -149,7 +149,7 @@ coder = Gemini()
 
 
 def _complaint(stderr: str) -> str:
-    """What it complains of, without what it prints at every start and the traces of its code."""
+    """Its error message, without its startup output and stack traces."""
     lines = (line for line in stderr.splitlines() if not NOISE.match(line))
     return trouble.last_words("\n".join(lines))
 
@@ -162,7 +162,7 @@ def _touched(event: Fields) -> Iterator[Signal]:
 
 
 def _spent(event: Fields) -> Iterator[Signal]:
-    """What each model used, the busiest last: it may take several, whichever was asked for."""
+    """The usage of each model, the busiest last: it may use several, whichever was requested."""
     match event:
         case {"stats": {"models": dict(models)}} if models:
             used = {text(name): _usage(each) for name, each in models.items()}
@@ -187,7 +187,7 @@ def _end(event: Fields) -> Iterator[Signal]:
         case {"status": "success"}:
             yield Finished()
         case {"error": {"type": "FatalCancellationError"}}:
-            return  # somebody interrupted it, and that one knows why
+            return  # whoever interrupted it knows why
         case {"error": {"type": str(kind), "message": str(message)}} if kind in KINDS:
             yield Broke(text(message), KINDS[kind])
         case {"error": {"message": str(message)}}:
@@ -197,7 +197,7 @@ def _end(event: Fields) -> Iterator[Signal]:
 
 
 def _failure(message: str) -> Signal:
-    """What an error's message means: the provider's answer is in it, as JSON or as words."""
+    """What an error message means: it contains the provider's response, as JSON or as text."""
     found = API_ERROR.match(message)
     said = found[1] if found else message
     answer = parsed(said).get("error")

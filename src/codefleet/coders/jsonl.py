@@ -1,33 +1,33 @@
-"""The fleet's own line protocol: what any program can print to tell the fleet how it goes.
+"""The fleet's own line protocol: what any program can print to report to the fleet.
 
-One JSON object per line of standard output; `type` says what it is. Fields with a star are needed,
-the others may be left out. Lines of another type, and other fields, mean nothing.
+One JSON object per line of standard output; `type` says what it is. Fields with a star are
+required, the others are optional. Lines of another type, and other fields, are ignored.
 
-| type       | fields                                                       | tells                |
+| type       | fields                                                       | meaning              |
 |------------|--------------------------------------------------------------|----------------------|
 | `started`  | `session`, `model`                                           | what to resume later |
-| `said`     | `text`*, `more` (it goes on where the last one ended)        | words for the log    |
+| `said`     | `text`*, `more` (it continues the last one)                  | text for the log     |
 | `tool`     | `name`*, `detail`, `done`                                    | a call starts, ends  |
 | `file`     | `path`*                                                      | a file was touched   |
-| `usage`    | `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd` | used since last time |
-|            | `in_all` (used by the whole session so far)                  |                      |
-| `context`  | `used`*, `size` (in tokens)                                  | how full its mind is |
+| `usage`    | `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd` | used since the last  |
+|            | `in_all` (the total of the session so far)                   |                      |
+| `context`  | `used`*, `size` (in tokens)                                  | context used         |
 | `limit`    | `text`, `resets_at` (ISO 8601 or Unix seconds)               | no more work until   |
-|            | `quota` (the allowance is used up: not only too fast)        |                      |
+|            | `quota` (the quota is used up; else it is a rate limit)      |                      |
 | `asks`     | `text`*, `options`                                           | a human must answer  |
 | `wants`    | `request`*, `tool`*, `detail`, `input`                       | may I use this tool? |
-|            | `paths` (the files that a file tool is to be used on)        |                      |
-| `finished` | `text`, `no_changes`                                         | all is done, it says |
-| `broke`    | `text`, `reason` (one of the fleet's failure reasons)        | it cannot go on      |
-|            | `passing` (trouble at its provider, which will pass)         |                      |
+|            | `paths` (the files that a file tool is used on)              |                      |
+| `finished` | `text`, `no_changes`                                         | it reports success   |
+| `broke`    | `text`, `reason` (one of the fleet's failure reasons)        | it cannot continue   |
+|            | `passing` (temporary trouble at its provider)                |                      |
 
 A program that listens while it runs gets lines of the same kind on its standard input, the prompt
-as the first of them. A line that it knows already, by its id, it takes no second time. After each
-turn it says `finished` and waits for more words; at the end of its input it ends.
+being the first. It ignores a line whose id it already knows. After each turn it prints `finished`
+and waits for more; it ends at the end of its input.
 
-| type       | fields                         | tells                                              |
+| type       | fields                         | meaning                                            |
 |------------|--------------------------------|----------------------------------------------------|
-| `say`      | `id`*, `text`*                 | words for the agent: for a turn of their own       |
+| `say`      | `id`*, `text`*                 | a message for the agent, handled in its own turn   |
 | `permit`   | `request`*, `allowed`*, `why`  | the answer to `wants`                              |
 """
 
@@ -54,13 +54,13 @@ from codefleet.domain.signals import (
 )
 from codefleet.domain.words import Reason
 
-MOST = 10**15  # nobody uses more; a larger number is noise
+MOST = 10**15  # a larger number is noise
 
 Fields = Mapping[str, Any]
 
 
 def read(line: str) -> Iterator[Signal]:
-    """What one line means; nothing when it is none of ours."""
+    """What one line means; nothing if it is not one of ours."""
     fields = parsed(line)
     kind = fields.get("type")
     reader = READERS.get(kind) if isinstance(kind, str) else None
@@ -70,7 +70,7 @@ def read(line: str) -> Iterator[Signal]:
 
 
 def parsed(line: str) -> Fields:
-    """The JSON object on this line; an empty one when there is none."""
+    """The JSON object on this line; an empty one if there is none."""
     if not line.lstrip().startswith("{"):
         return {}
     try:
@@ -81,12 +81,12 @@ def parsed(line: str) -> Fields:
 
 
 def first_object(said: str) -> Fields:
-    """The JSON object that spans some lines, with other words around it."""
+    """The JSON object that spans some lines, with other text around it."""
     return parsed(said[said.find("{") : said.rfind("}") + 1])
 
 
 def text(value: object) -> str:
-    """Text that can be stored and shown: half a surrogate pair, which JSON allows, cannot."""
+    """Text that can be stored and shown: lone surrogates, which JSON allows, are replaced."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
@@ -98,7 +98,7 @@ def amount(value: object) -> float:
 
 
 def moment(value: object) -> datetime | None:
-    """A moment from ISO 8601 or Unix seconds, taken as UTC when it names no zone."""
+    """A moment from ISO 8601 or Unix seconds; UTC if it has no time zone."""
     try:
         if isinstance(value, int | float):
             return datetime.fromtimestamp(value, UTC)
@@ -111,7 +111,7 @@ def moment(value: object) -> datetime | None:
 
 
 def say(id: str, text: str) -> str:
-    """The line that brings words to a program that listens."""
+    """The line that sends a message to a program that listens."""
     return json.dumps({"type": "say", "id": id, "text": text})
 
 

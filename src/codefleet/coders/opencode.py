@@ -46,7 +46,7 @@ CREDENTIALS = re.compile(r"\b(\d+) (?:credential|environment variable)")
 
 
 def _logged_in(answers: Answers) -> bool | None:
-    """It also works without any, with models that run on the same machine."""
+    """It also works without credentials, with local models."""
     return True if any(int(count) for count in CREDENTIALS.findall(answers.said)) else None
 
 
@@ -72,7 +72,7 @@ class Opencode:
         help=("run", "--help"),
         login=("auth", "list"),
         logged_in=_logged_in,
-        log_in="call `opencode auth login`",
+        log_in="run `opencode auth login`",
     )
 
     def start(self, assignment: Assignment) -> Start:
@@ -81,8 +81,8 @@ class Opencode:
             argv=[
                 options.text("program", self.program),
                 *("run", "--format=json"),
-                *("--print-logs", "--log-level=ERROR"),  # some failures are told only there
-                "--auto",  # else everything that its settings want asked is refused
+                *("--print-logs", "--log-level=ERROR"),  # some failures are reported only there
+                "--auto",  # otherwise it refuses whatever its settings want asked
                 *flag("model", assignment.run.model),
                 *flag("session", assignment.resume),
                 *options.texts("args"),
@@ -122,7 +122,7 @@ coder = Opencode()
 
 
 def _servers(tools: Sequence[str]) -> dict[str, str]:
-    """The run's own MCP server, laid over the settings that the user has."""
+    """The run's own MCP server, merged into the user's settings."""
     if not tools:
         return {}
     wait = own_server.ANSWERS_WITHIN_S * 1000
@@ -131,7 +131,7 @@ def _servers(tools: Sequence[str]) -> dict[str, str]:
 
 
 def _tool(name: str, state: Fields) -> Iterator[Signal]:
-    """A tool call that is over: opencode tells of none before."""
+    """A tool call that is over: opencode does not report it earlier."""
     said = detail(state.get("input"))
     refused = text(state.get("error")) if state.get("status") == "error" else ""
     yield Tool(name, f"{said}: {refused}" if refused else said)
@@ -171,7 +171,7 @@ def _end(part: Fields) -> Iterator[Signal]:
 def _error(error: Fields) -> Iterator[Signal]:
     match error:
         case {"name": "MessageAbortedError"}:
-            return  # somebody interrupted it, and that one knows why
+            return  # whoever interrupted it knows why
         case {"name": "UnknownError", "data": {"message": str(words)}} if IN_THE_LOG in words:
             return
         case {"name": str(name), "data": dict(data)}:
@@ -190,7 +190,7 @@ def _api_error(data: Fields, words: str) -> Signal:
 
 
 def _code(data: Fields) -> str:
-    """The provider's own code for what is wrong, out of its answer."""
+    """The provider's own error code, from its response."""
     match parsed(text(data.get("responseBody"))):
         case {"error": {"code": str(code)}}:
             return code

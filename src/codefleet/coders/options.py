@@ -1,14 +1,14 @@
-"""What the configuration may say about an agent program, checked before it is started.
+"""What the configuration may set for an agent program, checked before it is started.
 
     [coders.claude]
-    program = "/opt/claude/bin/claude"   # else the program's usual name
+    program = "/opt/claude/bin/claude"   # default: the program's usual name
     args = ["--effort=high"]             # added to every call
     env = { HTTPS_PROXY = "..." }        # added to its environment
-    account = "~/.claude-work"           # the folder with its login, where a program has one
+    account = "~/.claude-work"           # the folder with its login, if it has one
     model = "opus"                       # for tasks and routes that name none
 
-Every real program has these five; some have one or two more, such as `effort`. A task may bring
-options of its own, which are laid over these.
+Every real program has these five; some have one or two more, such as `effort`. A task's own options
+are merged over these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,21 +40,21 @@ class Options:
     def text(self, name: str, default: str) -> str:
         value = self._given.get(name, default)
         if not _is_text(value) or not value:
-            raise self._wrong(name, "a text")
+            raise self._wrong(name, "a string")
         return str(value)
 
     def maybe(self, name: str) -> str | None:
-        """A text, or None when nothing is said."""
+        """A string, or None if it is not set."""
         return self.text(name, "") if name in self._given else None
 
     def texts(self, name: str, default: Sequence[str] = ()) -> list[str]:
         value = self._given.get(name, default)
         if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
-            raise self._wrong(name, "a list of texts")
+            raise self._wrong(name, "a list of strings")
         return list(value)
 
     def choice(self, name: str, *choices: str) -> str:
-        """One of these; the first when nothing is said."""
+        """One of these; the first if it is not set."""
         value = self._given.get(name, choices[0])
         if value not in choices:
             raise self._wrong(name, f"one of {', '.join(choices)}")
@@ -64,7 +64,7 @@ class Options:
         """The program's variables: `always`, the one for the account, and what the user adds."""
         value = self._given.get("env", {})
         if not isinstance(value, Mapping) or not all(map(_is_text, [*value, *value.values()])):
-            raise self._wrong("env", "a table of texts")
+            raise self._wrong("env", "a table of strings")
         return {**always, **self._account(account), **value}
 
     def _account(self, variable: str | None) -> dict[str, str]:
@@ -73,8 +73,8 @@ class Options:
         folder = self.text("account", "")
         if variable is None:
             raise BadConfig(
-                f"the coder {self._coder} knows no accounts",
-                hint=f"take coders.{self._coder}.account out, or set variables in its env",
+                f"the coder {self._coder} does not support accounts",
+                hint=f"remove coders.{self._coder}.account, or set variables in its env",
             )
         return {variable: str(Path(folder).expanduser())}
 
@@ -86,7 +86,7 @@ class Options:
 
 
 def laid_over(usual: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
-    """The options of one task over the usual ones of its coder; arguments and variables add up."""
+    """A task's options merged over those of its coder; arguments and variables are combined."""
     both: dict[str, object] = {**usual, **own}
     for name in ("args", "env"):
         match usual.get(name), own.get(name):
@@ -98,12 +98,12 @@ def laid_over(usual: Mapping[str, object], own: Mapping[str, object]) -> dict[st
 
 
 def flag(name: str, value: str | None) -> list[str]:
-    """`--name=value`, so that no value is taken for a flag; nothing without a value."""
+    """`--name=value`, so that no value is mistaken for a flag; empty without a value."""
     return [f"--{name}={value}"] if value else []
 
 
 def pointer(assignment: Assignment) -> str:
-    """What to say to a program that takes its prompt only as an argument, where all can see it."""
+    """The prompt for a program that takes it only as an argument, which everyone can see."""
     return f"Read the file {assignment.prompt_file} and do what it says."
 
 

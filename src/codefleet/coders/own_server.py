@@ -1,4 +1,4 @@
-"""The run's own MCP server, as agent programs are told of it."""
+"""The run's own MCP server, as agent programs are configured for it."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ ANSWERS_WITHIN_S = 24 * 3600
 
 
 def as_json(tools: Sequence[str]) -> str:
-    """The server in the form that many programs share; nothing without one."""
+    """The server in the format that many programs share; empty if there is none."""
     if not tools:
         return ""
     server = {"type": "stdio", "command": tools[0], "args": list(tools[1:])}

@@ -18,7 +18,7 @@ def names() -> list[str]:
 
 
 def shadowed() -> list[str]:
-    """What to say of each coder of another package that has the name of an earlier one."""
+    """A sentence about each coder of another package whose name is already taken."""
     first: dict[str, EntryPoint] = {}
     told = []
     for entry in sorted(entry_points(group=GROUP), key=_precedence):
@@ -31,7 +31,7 @@ def shadowed() -> list[str]:
 
 
 def _precedence(entry: EntryPoint) -> tuple[bool, str]:
-    """Built-in coders first: nobody takes their names from them."""
+    """Built-in coders first: no plugin can take their names."""
     return _package(entry) != OURS, _package(entry)
 
 
@@ -40,7 +40,7 @@ def _package(entry: EntryPoint) -> str:
 
 
 def is_built_in(name: str) -> bool:
-    """Does the coder of this name come with codefleet, and not with a plug-in?"""
+    """Does the coder with this name come with codefleet, and not with a plugin?"""
     found = entry_points(group=GROUP, name=name)
     return any(_package(entry) == OURS for entry in found)
 
@@ -59,7 +59,7 @@ def _no_coder(name: str, installed: Sequence[str]) -> NotFound:
 
 @cache
 def coder(name: str) -> Coder:
-    """The coder with this name; only this one is loaded."""
+    """The coder with this name; no other is loaded."""
     found = sorted(entry_points(group=GROUP, name=name), key=_precedence)
     if not found:
         raise _no_coder(name, names())

@@ -1,4 +1,4 @@
-"""From a prompt to the steps of the script in it; `scripted_agent.py` tells what each step does."""
+"""From a prompt to the steps of its script; `scripted_agent.py` explains each step."""
 
 import re
 import shlex
@@ -34,7 +34,7 @@ TAKES = {
     "ignore": (1, 1),
     "orphan": (0, 1),
 }
-"""How many words each step is given, at least and at most."""
+"""How many words each step takes, at least and at most."""
 WHOLE_LINE = {
     *("shell", "commit", "say", "ask", "ask-in-file", "note", "result"),
     *("limit", "broke", "finish"),
@@ -52,7 +52,7 @@ class Step(NamedTuple):
 
 
 def steps_of(prompt: str, attempt: int) -> list[Step]:
-    """What the script in this prompt says for this attempt."""
+    """The steps of the script in this prompt for this attempt."""
     found = sections(script(prompt))
     return found[max(first for first in found if first <= attempt)]
 
@@ -84,7 +84,7 @@ def until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]
 
 
 def sections(lines: list[str]) -> dict[int, list[Step]]:
-    """The steps by the attempt they begin with."""
+    """The steps, by the attempt from which they apply."""
     found: dict[int, list[Step]] = {1: []}
     attempt = 1
     numbered = enumerate(lines, 1)
@@ -102,7 +102,7 @@ def sections(lines: list[str]) -> dict[int, list[Step]]:
 
 def step(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> Step:
     if name not in TAKES:
-        raise Trouble(f"line {number}: no step {name}; there are: {', '.join(TAKES)}")
+        raise Trouble(f"line {number}: no step {name}; use one of: {', '.join(TAKES)}")
     if name != "want":
         return Step(number, name, words(number, name, rest, lines))
     inner, _, its = rest.partition(" ")
@@ -114,18 +114,18 @@ def attempt_of(number: int, rest: str) -> int:
     match rest.split():
         case ["attempt", count] if count.isdecimal() and int(count) > 0:
             return int(count)
-    raise Trouble(f"line {number}: say `on attempt 2`, not `on {rest}`")
+    raise Trouble(f"line {number}: write `on attempt 2`, not `on {rest}`")
 
 
 def words(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> list[str]:
-    """What a step is given, with each <<NAME replaced by the lines that follow."""
+    """The words of a step, with each <<NAME replaced by the lines that follow."""
     try:
         given = shlex.split(rest) if name not in WHOLE_LINE else [rest] if rest else []
     except ValueError as reason:
         raise Trouble(f"line {number}: {reason} in: {rest}") from None
     least, most = TAKES[name]
     if not least <= len(given) <= most:
-        raise Trouble(f"line {number}: {name} is not given what it needs: {rest or 'nothing'}")
+        raise Trouble(f"line {number}: wrong arguments for {name}: {rest or 'none'}")
     return [here(tag[1], number, lines) if (tag := HERE.match(w)) else w for w in given]
 
 
@@ -135,4 +135,4 @@ def here(tag: str, number: int, lines: Iterator[tuple[int, str]]) -> str:
         if line.rstrip() == tag:
             return "".join(f"{text}\n" for text in body)
         body.append(line)
-    raise Trouble(f"line {number}: no line that is just {tag} ends this text")
+    raise Trouble(f"line {number}: this text has no end: a line with only {tag} is missing")

@@ -1,10 +1,10 @@
-"""The scripted coder: an agent that does what a small script in the task's prompt says.
+"""The scripted coder: an agent that follows a small script in the task's prompt.
 
 It needs no key and no network, so it is the demo's agent, the tests' agent, and a way to try a
 workflow before paying for it. `scripted_agent.py` is the program and explains the script.
 
-Where it stands in for another coder, prompts hold no script. Then it takes the one that the
-settings have for the workflow's stage, or for any:
+If it stands in for another coder, prompts contain no script. Then it uses the one in the settings
+for the workflow's stage, or for any:
 
     [coders.scripted.scripts]
     review = "result completed_no_changes It is fine."
@@ -40,7 +40,7 @@ class Scripted:
 
     def start(self, assignment: Assignment) -> Start:
         session = assignment.resume or assignment.run.id
-        # How far a session came is noted beside its first run, for all runs that resume it.
+        # The progress of a session is saved next to its first run, for all runs that resume it.
         notes = assignment.prompt_file.parent.parent / Path(session).name / "session.json"
         argv = [
             *(sys.executable, "-I", "-S", str(PROGRAM)),
@@ -49,7 +49,7 @@ class Scripted:
             f"--notes={notes}",
             f"--resume={'yes' if assignment.resume else 'no'}",
         ]
-        # One that goes on is told only what is new, and this one has no memory for its script.
+        # A resumed session gets only what is new, but this agent does not remember its script.
         script = f"{assignment.task.prompt}\n\n" if assignment.resume else ""
         told = _with_script(script + assignment.prompt, assignment)
         return Start(argv=argv, stdin=jsonl.say("prompt", told), listens=True)
@@ -68,8 +68,8 @@ class Scripted:
 
 
 def _with_script(prompt: str, assignment: Assignment) -> str:
-    """The prompt and, where it has no script, the one in the settings. Options that other coders
-    have are none of its business, since it stands in for any of them."""
+    """The prompt and, if it has no script, the one in the settings. It ignores the options of other
+    coders, since it stands in for any of them."""
     known = assignment.options.get("scripts")
     if not isinstance(known, Mapping) or any(True for _ in blocks(prompt, "fleet")):
         return prompt

@@ -1,6 +1,6 @@
-"""The scripted agent: does what the script in its prompt says, and tells it line by line.
+"""The scripted agent: follows the script in its prompt, and reports each step.
 
-The script stands in the prompt as a fenced block that is marked `fleet`, one step per line:
+The script is a fenced block in the prompt, marked `fleet`, with one step per line:
 
     ```fleet
     say Looking around
@@ -16,38 +16,38 @@ The script stands in the prompt as a fenced block that is marked `fleet`, one st
     shell python src/hello.py
     ```
 
-Words with spaces are quoted as in a shell. Any text can be given as `<<NAME` instead: it is then
-the lines that follow, up to one that is just NAME. Lines that begin with # are remarks.
+Quote words with spaces as in a shell. Any text can also be given as `<<NAME`: it is then the lines
+that follow, up to one that is just NAME. Lines that begin with # are comments.
 
-    write PATH TEXT              make or replace a file, with its folders
+    write PATH TEXT              create or replace a file, with its folders
     append PATH TEXT             add to the end of a file
-    edit PATH OLD NEW            replace the first OLD in a file; fails when there is none
+    edit PATH OLD NEW            replace the first OLD in a file; fails if there is none
     delete PATH                  remove a file
-    shell COMMAND                run `sh -c COMMAND`; fails when it does
+    shell COMMAND                run `sh -c COMMAND`; fails if it does
     commit MESSAGE               commit everything that has changed
-    say TEXT                     print words
+    say TEXT                     print a message
     recite LINES PER_SECOND      print numbered lines at that pace
     usage input=N output=N cached=N cost=USD
-    context USED SIZE            say how full its context is, in tokens
-    ask QUESTION | OPTION | ...  end the turn; when resumed, {{answer}} is what was answered
-    ask-in-file QUESTION | ...   the same, by way of Q&A.md
+    context USED SIZE            report the context used, in tokens
+    ask QUESTION | OPTION | ...  end the turn; when resumed, {{answer}} is the answer
+    ask-in-file QUESTION | ...   the same, through Q&A.md
     note TEXT                    add to KNOWLEDGE.md, for the next agent on the task
-    result STATUS SUMMARY        write result.json; instead of both, all of its text may be given
-    want STEP                    ask for leave to do a step (`want shell make`), then do it
-    listen                       wait for a human's message; {{message}} is what it says
+    result STATUS SUMMARY        write result.json; or give its whole text instead
+    want STEP                    ask permission for a step (`want shell make`), then do it
+    listen                       wait for a human's message; {{message}} is its text
     wait SECONDS                 do nothing for a while
-    wait until PATH [SECONDS]    wait for a file, at most that long (60)
-    limit SECONDS [TEXT]         say that the provider refuses work for so long, and end
-    broke REASON TEXT            say that it cannot go on, and end
-    finish [--no-changes] TEXT   say that all is done, and end; it is the last step anyway
-    crash [CODE or SIGNAL]       end without a word
-    hang                         print nothing and do nothing, for ever
-    spin                         print nothing and keep a processor busy, for ever
-    ignore SIGNAL                pay no heed to that signal from here on
-    orphan [SECONDS]             leave a process behind in a session of its own (600)
+    wait until PATH [SECONDS]    wait for a file, at most that long (default 60)
+    limit SECONDS [TEXT]         report that the provider refuses work for that long; end
+    broke REASON TEXT            report that it cannot continue; end
+    finish [--no-changes] TEXT   report success; end (the last step in any case)
+    crash [CODE or SIGNAL]       end without output
+    hang                         print nothing and do nothing, forever
+    spin                         print nothing and keep a processor busy, forever
+    ignore SIGNAL                ignore that signal from here on
+    orphan [SECONDS]             leave a process behind in its own session (default 600)
 
-`on attempt N` begins what is done from the Nth run of the task on, instead of what stands before.
-A session that ended its turn by `ask`, `ask-in-file` or `limit` goes on with the step after it.
+`on attempt N` begins the steps from the Nth run of the task on; they replace the steps before it.
+A session that ended its turn with `ask`, `ask-in-file` or `limit` continues with the step after it.
 Standard input has one JSON object per line: the prompt, then messages and permissions as they come.
 """
 
@@ -61,7 +61,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
-if __name__ == "__main__":  # started by its path, alone
+if __name__ == "__main__":  # run as a program
     sys.path.append(str(Path(__file__).parents[2]))
 
 from codefleet.coders.script_text import Step, Trouble, blocks, steps_of
@@ -76,7 +76,7 @@ REQUESTS = count(1)
 
 
 def main() -> None:
-    """Follow the script on standard input from where the session stands."""
+    """Follow the script on standard input from where the session stopped."""
     flags = dict(flag.removeprefix("--").split("=", 1) for flag in sys.argv[1:])
     prompt = str(hear("say").get("text", ""))
     notes = Notes(Path(flags["notes"]), attempt=int(flags["attempt"]))
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def follow(steps: list[Step], notes: "Notes") -> None:
-    """Do one step after the other, and note each, so that a resumed session repeats none."""
+    """Do the steps in order and record each, so that a resumed session repeats none."""
     for number, step in enumerate(steps):
         if number < notes.done:
             continue
@@ -116,7 +116,7 @@ def filled(word: str) -> str:
 
 
 class Notes:
-    """How far a session came: kept outside the worktree, for the run that resumes it."""
+    """The progress of a session, stored outside the worktree for the run that resumes it."""
 
     def __init__(self, file: Path, attempt: int) -> None:
         self.file = file
@@ -143,7 +143,7 @@ def tell(kind: str, **fields: Any) -> None:
 
 
 def hear(kind: str) -> dict[str, Any]:
-    """The next line of this kind that the fleet says to us; nothing when no more is coming."""
+    """The next line of this kind from the fleet; empty if no more is coming."""
     for word in EARLY:
         if word["type"] == kind:
             EARLY.remove(word)
@@ -156,7 +156,7 @@ def hear(kind: str) -> dict[str, Any]:
 
 
 def message() -> str | None:
-    """The next words of a human; None when no more are coming."""
+    """The next message from a human; None if no more are coming."""
     word = hear("say")
     *_, said = [word.get("text"), *map("\n".join, blocks(word.get("text", ""), "message"))]
     return said
@@ -170,13 +170,13 @@ def want(name: str, *given: str) -> None:
     if word.get("allowed"):
         STEPS[name](*given)
     else:
-        tell("said", text=f"I may not {name}: {word.get('why') or 'nobody says why'}")
+        tell("said", text=f"I may not {name}: {word.get('why') or 'no reason given'}")
 
 
 def listen() -> None:
     said = NOTED.pop(0) if NOTED else message()
     if said is None:
-        raise Trouble("nobody said anything")
+        raise Trouble("there was no message")
     KNOWN["message"] = said
 
 
@@ -229,8 +229,8 @@ def commit(message: str) -> None:
 
 
 def run(*argv: str) -> int:
-    """Run a program with its words in our log, since our output is for the fleet to read."""
-    import subprocess  # takes long to import, and many scripts run nothing
+    """Run a program with its output in our log, since our own output is for the fleet."""
+    import subprocess  # slow to import, and many scripts do not need it
 
     return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False).returncode
 
@@ -251,7 +251,7 @@ def usage(*amounts: str) -> None:
     given = dict(amount.split("=", 1) for amount in amounts)
     cost = float(given.pop("cost", 0))
     if unknown := given.keys() - names:
-        raise Trouble(f"it knows input, output, cached and cost, not {', '.join(unknown)}")
+        raise Trouble(f"use input, output, cached and cost, not {', '.join(unknown)}")
     tell("usage", **{names[name]: int(count) for name, count in given.items()}, cost_usd=cost)
 
 
@@ -291,14 +291,14 @@ def wait(*how: str) -> None:
         case [seconds]:
             time.sleep(float(seconds))
         case _:
-            raise Trouble("say `wait SECONDS` or `wait until PATH SECONDS`")
+            raise Trouble("use `wait SECONDS` or `wait until PATH SECONDS`")
 
 
 def wait_until(path: Path, seconds: float) -> None:
     bound = time.monotonic() + seconds
     while not path.exists():
         if time.monotonic() > bound:
-            raise Trouble(f"{path} did not come within {seconds:g} s")
+            raise Trouble(f"{path} did not appear within {seconds:g} s")
         time.sleep(LOOK_AGAIN_S)
 
 
@@ -354,7 +354,7 @@ def signal_of(name: str) -> signal.Signals:
     try:
         return signal.Signals[name]
     except KeyError:
-        raise Trouble(f"there is no signal {name}; say SIGTERM, for example") from None
+        raise Trouble(f"there is no signal {name}; use SIGTERM, for example") from None
 
 
 def orphan(seconds: str = "600") -> None:

@@ -12,16 +12,16 @@ PATHS = ("file_path", "filePath", "notebook_path", "path")
 
 
 def detail(arguments: object) -> str:
-    """The argument that tells most; nothing when there is none."""
+    """The most informative argument; empty if there is none."""
     if not isinstance(arguments, dict):
         return ""
     return next(filter(None, (_line(arguments.get(name)) for name in TELLING)), "")
 
 
 def paths(arguments: object) -> tuple[str, ...]:
-    """The files that a tool is to be used on, as the agent names them.
+    """The files that a tool is used on, as the agent names them.
 
-    One that runs a command is judged by that: a path beside it says nothing of what it does.
+    A tool that runs a command is judged by the command: a path next to it says nothing about that.
     """
     given = arguments if isinstance(arguments, dict) else {}
     if any(given.get(name) for name in COMMANDS):

@@ -17,7 +17,7 @@ REASONS = {
     413: Reason.CONTEXT_FULL,
 }
 BE_PATIENT = (429, 529)
-"""Too many requests: of ours, or of everybody's, which overload the provider."""
+"""Too many requests: ours, or everybody's, which overload the provider."""
 
 USED_UP = re.compile(
     r"You.ve (?:hit|reached) your \b.{0,40}\blimit\b"
@@ -28,7 +28,7 @@ USED_UP = re.compile(
     r"|The usage limit has been reached\b",
     re.IGNORECASE,
 )
-"""How providers begin when an allowance is used up, and not only the pace too high."""
+"""How providers' messages begin if a quota is used up, and it is not just a rate limit."""
 
 GOOGLE = (
     (re.compile(r"The input token count .{0,40}exceeds the maximum"), Reason.CONTEXT_FULL),
@@ -36,17 +36,17 @@ GOOGLE = (
     (re.compile(r"models/\S+ is not found\b"), Reason.CODER_MISSING),
     (re.compile(r"Requested entity was not found\b"), Reason.CODER_MISSING),
 )
-"""How answers of Google's models begin, for the programs that pass on the sentence alone."""
+"""How errors of Google's models begin, for programs that pass on only the message."""
 
 WRONG_CALL = re.compile(
     r"^(?:error: (?:unknown option|unexpected argument|invalid value) '|Unknown arguments?: ).*",
     re.MULTILINE,
 )
-"""How programs complain about a flag that their version does not know."""
+"""How programs reject a flag that their version does not know."""
 
 
 def of_status(status: int, text: str) -> Broke | Limited:
-    """What an HTTP status that ended a run means. A server's own trouble passes."""
+    """What an HTTP status that ended a run means. A server's own trouble is temporary."""
     if status in BE_PATIENT:
         return limited(text)
     if status >= 500:
@@ -55,7 +55,7 @@ def of_status(status: int, text: str) -> Broke | Limited:
 
 
 def limited(text: str) -> Limited:
-    """A refusal for a limit; the provider's own words tell whether it is a usage limit."""
+    """A refusal because of a limit; the provider's message shows if it is a usage limit."""
     return Limited(text, quota=bool(USED_UP.match(text)))
 
 
@@ -66,6 +66,6 @@ def of_the_call(stderr: str) -> Iterator[Signal]:
 
 
 def last_words(stderr: str) -> str:
-    """The end of what a program complained about; before it may stand pages of noise."""
+    """The end of a program's error output; pages of noise may precede it."""
     lines = [line.strip() for line in storable(stderr).splitlines() if line.strip()]
     return "\n".join(lines[-3:])

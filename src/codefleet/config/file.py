@@ -1,4 +1,4 @@
-"""Writing a `fleet.toml`: a new one for a new home, or one key of an old one."""
+"""Writing a `fleet.toml`: a new one for a new home, or one key of an existing one."""
 
 import os
 import re
@@ -15,15 +15,15 @@ from codefleet.domain.errors import BadConfig
 from codefleet.domain.secrets import redact
 
 PARTS = {"coders": 3, "repos": 3, "prices": 2, "windows": 2}
-"""The settings that are tables, and of how many parts the name of a value in each is."""
+"""The settings that are tables, and how many parts the name of a value in each has."""
 BY_MODEL = ("prices", "windows")
 
 
 def set_value(path: Path, key: str, text: str, *, in_repo: bool = False) -> None:
-    """Set one key in a file, its comments kept; an empty text takes the key out again."""
-    import tomlkit  # here, because only this verb writes
+    """Set one key in a file and keep its comments; an empty text removes the key."""
+    import tomlkit  # imported here, because only this verb writes
 
-    file_layer(path, in_repo=in_repo)  # a file that is broken already is not made worse
+    file_layer(path, in_repo=in_repo)  # refuses a file that is already broken
     document = tomlkit.parse(read(path))
     parts = _split(key)
     table: Any = document
@@ -44,7 +44,7 @@ def set_value(path: Path, key: str, text: str, *, in_repo: bool = False) -> None
 
 def sample() -> str:
     """A file of commented defaults, for a new home."""
-    lines = ["# The settings of this fleet. Take away a `#` to change one.", ""]
+    lines = ["# The settings of this fleet. Remove a `#` to change one.", ""]
     for key, meaning in meanings().items():
         if get_origin(types()[key]) is not dict:
             default = getattr(DEFAULT, key)
@@ -54,7 +54,7 @@ def sample() -> str:
 
 
 def _split(key: str) -> list[str]:
-    """A dotted key as its parts; a model's name may have dots of its own."""
+    """A dotted key as its parts; a model's name may contain dots."""
     head, _, model = key.partition(".")
     parts = [head, model.strip('"')] if head in BY_MODEL else key.split(".")
     if parts[0] not in KEYS:
@@ -75,9 +75,9 @@ def _split(key: str) -> list[str]:
 
 
 def _replace(path: Path, text: str, *, for_all: bool) -> None:
-    """All of the new file or all of the old one, also when the power goes.
+    """Replace the file atomically, even if the power fails.
 
-    A new one of a home is its owner's alone, and so is any that has a password in it.
+    A new file in a home is private to its owner, and so is any that contains a password.
     """
     target = path.resolve()  # a link stays a link
     try:
@@ -96,5 +96,5 @@ def _replace(path: Path, text: str, *, for_all: bool) -> None:
         draft.replace(target)
     except OSError as wrong:
         raise BadConfig(
-            f"cannot write {path}: {wrong.strerror}", hint="may you write there?"
+            f"cannot write {path}: {wrong.strerror}", hint="check that you may write there"
         ) from wrong

@@ -1,4 +1,4 @@
-"""The last settings that could be used, for who only reads while `fleet.toml` is broken."""
+"""The last settings that worked, for readers while `fleet.toml` is broken."""
 
 import os
 import re
@@ -16,7 +16,7 @@ STORE = re.compile(r"^\s*[\"']?store", re.MULTILINE)
 
 
 def remember(home: Path) -> None:
-    """Keep a copy of the home's file, which was just read without a complaint."""
+    """Keep a copy of the home's file, which has just been read without an error."""
     file, copy = home / FILE, home / COPY
     with suppress(OSError):
         seen = file.stat()
@@ -31,11 +31,11 @@ def remember(home: Path) -> None:
 
 
 def load_anyway(home: Path, wrong: BadConfig, env: Mapping[str, str]) -> Config:
-    """The last good settings, or the defaults; `wrong` is raised if that could be another fleet."""
+    """The last good settings, or the defaults; raises `wrong` if that could be another fleet."""
     copy = home / COPY
     if not copy.exists() and STORE.search(read(home / FILE)) and not env.get("FLEET_STORE"):
         raise wrong
     try:
         return load(home, file=copy, env=env)
-    except BadConfig:  # a variable is wrong, and not the file
+    except BadConfig:  # a variable is wrong, not the file
         raise wrong from None

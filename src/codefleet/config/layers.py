@@ -24,7 +24,7 @@ class Layer(NamedTuple):
     forbidden: frozenset[str] = frozenset()
 
     def place(self, key: str) -> str:
-        """Where a human finds this key: a file and its line, a variable or a flag."""
+        """Where to find this key: a file and its line, a variable or a flag."""
         if not self.file:
             return f"--{key}" if self.source == "flag" else self.source
         line = _line_of(key, self.table, self.text)
@@ -32,7 +32,7 @@ class Layer(NamedTuple):
 
 
 def file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) -> Layer:
-    """The settings of one file, or of the text that it shall have."""
+    """The settings of one file, or of the text that it will have."""
     text = read(path) if text is None else text
     try:
         values = toml_values(text)
@@ -46,7 +46,7 @@ def file_layer(path: Path, *, in_repo: bool = False, text: str | None = None) ->
 
 
 def repo_tables(main: Layer) -> Iterator[Layer]:
-    """What the home's file says of single repos."""
+    """The home file's settings for single repos."""
     tables = main.values.get("repos", {})
     for name, values in tables.items() if isinstance(tables, dict) else ():
         if isinstance(values, dict):
@@ -56,7 +56,7 @@ def repo_tables(main: Layer) -> Iterator[Layer]:
 
 
 def variable_layers(env: Mapping[str, str]) -> Iterator[Layer]:
-    """Older names come first: where both are set, ours is the stronger."""
+    """Older names come first, so that ours win if both are set."""
     for name, (key, *path) in OLD_NAMES.items():
         if said := _text(env, name):
             yield Layer(name, {key: _nested(path, said) if path else value_of(key, said)})
@@ -67,7 +67,7 @@ def variable_layers(env: Mapping[str, str]) -> Iterator[Layer]:
 
 
 def _text(env: Mapping[str, str], name: str) -> str | None:
-    """What a variable says; Python can hold bytes there that are no text, but no store can."""
+    """The value of a variable; Python can hold bytes there that are not text, but no store can."""
     said = env.get(name)
     try:
         return said if said and said.encode() else None
@@ -76,18 +76,18 @@ def _text(env: Mapping[str, str], name: str) -> str | None:
 
 
 def read(path: Path) -> str:
-    """The text of a file; one that is not there is empty."""
+    """The text of a file; a missing one is empty."""
     try:
         return path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as wrong:
         why = wrong.strerror if isinstance(wrong, OSError) else "it is not UTF-8 text"
-        raise BadConfig(f"cannot read {path}: {why}", hint="mend or remove that file") from wrong
+        raise BadConfig(f"cannot read {path}: {why}", hint="fix or remove that file") from wrong
 
 
 def _line_of(key: str, table: str, text: str) -> int | None:
-    """The number of the line that sets `key` in `table`, as far as simple lines tell."""
+    """The number of the line that sets `key` in `table`, as far as simple lines show it."""
     here = ""
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.strip()

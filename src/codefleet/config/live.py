@@ -1,4 +1,4 @@
-"""The settings of a fleet at work, which may change under its hands."""
+"""The settings of a running fleet, which may change while it works."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from codefleet.domain.errors import FleetError
 
 
 class Live:
-    """The settings of a running fleet: read again when a file changes, kept when it turns bad."""
+    """The settings of a running fleet: reloaded when a file changes, kept while it is invalid."""
 
     def __init__(self, load: Callable[[], Config], files: Sequence[Path]) -> None:
         self._load = load
@@ -18,7 +18,7 @@ class Live:
         self.config = load()
 
     def refresh(self) -> Literal["changed"] | FleetError | None:
-        """Take over changed files; a mistake is returned once, and the last good settings stay."""
+        """Load changed files; an error is returned once, and the last good settings stay."""
         stamps = self._look()
         if stamps == self._stamps:
             return None

@@ -1,6 +1,6 @@
 """Settings: `fleet.toml` files, FLEET_* variables and flags -> one frozen Config.
 
-The Config knows where each value came from. From weakest to strongest: the default, the home's
+The Config records where each value came from. From weakest to strongest: the default, the home's
 file, its table for the repo, a FLEET_* variable, a flag. The repo's own file can only be stricter
 than the home's.
 """
@@ -39,10 +39,10 @@ def load(
     env: Mapping[str, str],
     flags: Mapping[str, object] | None = None,
 ) -> Config:
-    """Read all settings that hold here; refuse the first that cannot be used, and say where.
+    """Read all settings that apply here; refuse the first invalid one, and say where it is.
 
-    With a `file`, that one stands for the home's own. A repo's own file is read as the home keeps
-    it, unless one is given.
+    With a `file`, that one replaces the home's own. A repo's own file is read from the home's copy,
+    unless one is given.
     """
     layers = [*_home_layers(file or home / FILE, repo_name)]
     if own := repo or (kept(home, repo_name) if repo_name else None):
@@ -67,14 +67,14 @@ def load(
 
 
 def repo_layer(own: RepoFile) -> Layer:
-    """The settings of a repo's own file, which may be anybody's."""
+    """The settings of a repo's own file, which is not trusted."""
     if own.trouble:
         raise BadConfig(own.trouble, hint=f"commit a plain {FILE} to the trunk, or remove it")
     return file_layer(Path(own.place), in_repo=True, text=own.text)
 
 
 def trouble_of(own: RepoFile) -> str:
-    """What is wrong with a repo's own file, whatever the home's says; empty if nothing is."""
+    """What is wrong with a repo's own file, regardless of the home's; empty if nothing is."""
     try:
         check(repo_layer(own))
     except BadConfig as wrong:
@@ -90,19 +90,19 @@ def _home_layers(file: Path, repo_name: str | None) -> Iterator[Layer]:
     main = file_layer(file)
     yield main
     for table in repo_tables(main):
-        check(table)  # also those of other repos: a mistake shows at once, not some day
+        check(table)  # also those of other repos, to report an error at once
         if table.table == f"repos.{repo_name}":
             yield table
 
 
 def check(layer: Layer) -> None:
-    """Refuse the first setting that cannot be used, and say where it stands."""
+    """Refuse the first invalid setting, and say where it is."""
     for key in sorted(layer.forbidden & layer.values.keys()):
         raise BadConfig(
             f"{layer.place(key)}: {key} cannot be set here",
             hint=f"set it for the whole fleet: `fleet config set {key} VALUE`"
             if key in FLEET_WIDE
-            else f"put it into the home's fleet.toml; for one repo: [repos.NAME] {key}",
+            else f"put it in the home's fleet.toml; for one repo: [repos.NAME] {key}",
         )
     for key, value in _single(layer.values):
         if key not in KEYS:
@@ -117,7 +117,7 @@ def check(layer: Layer) -> None:
 
 
 def _single(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The settings one by one, and tables entry by entry, so that the wrong one can be named."""
+    """The settings one by one, and tables entry by entry, so that the error names the right one."""
     for key, value in values.items():
         if isinstance(value, dict) and value:
             yield from ((key, {name: inside}) for name, inside in value.items())
@@ -137,12 +137,12 @@ def _check_commands(layer: Layer) -> None:
 
 
 def _check_policy(layer: Layer, policy: Sequence[Rule]) -> None:
-    """A repo may be anybody's: it may forbid its agents more, but not give them leave."""
+    """A repo's file is not trusted: it may forbid its agents more, but not allow more."""
     allows = any(rule.then is Ruling.ALLOW for rule in policy)
     if allows and _is_repos_own(layer):
         raise BadConfig(
             f"{layer.place('policy')}: a repo's own file can deny and ask, but not allow",
-            hint="put it into the home's fleet.toml; for one repo, under [[repos.NAME.policy]]",
+            hint="put it in the home's fleet.toml; for one repo, under [[repos.NAME.policy]]",
         )
 
 
@@ -153,7 +153,7 @@ def _explained(layer: Layer, key: str, found: Complaint) -> BadConfig:
 
 
 def unknown(key: str, place: str = "") -> BadConfig:
-    """What to say of a setting that does not exist."""
+    """The error for a setting that does not exist."""
     return BadConfig(
         f"{place}: there is no setting {key!r}" if place else f"there is no setting {key!r}",
         hint=did_you_mean(key, KEYS, "`fleet config show` lists every setting"),
@@ -161,12 +161,12 @@ def unknown(key: str, place: str = "") -> BadConfig:
 
 
 def _laid_over(key: str, weak: Any, strong: Any) -> Any:
-    """A stronger place replaces a weaker one, but adds to the options of coders and the policy."""
+    """A stronger layer replaces a weaker one, but adds to the options of coders and the policy."""
     if key == "coders":
         return _joined(weak or {}, strong)
     return [*(weak or ()), *strong] if key == "policy" else strong
 
 
 def _joined(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of coders: those of the stronger place win one by one."""
+    """Options of coders: those of the stronger layer win one by one."""
     return {**weak, **{name: {**weak.get(name, {}), **its} for name, its in strong.items()}}

@@ -1,4 +1,4 @@
-"""Variables of an earlier codefleet, the MCP server, and the settings that they stand for here."""
+"""Variables of an earlier codefleet, the MCP server, and the settings that they correspond to."""
 
 OLD_HOME = "FLEET_BASE_DIR"
 
@@ -15,6 +15,6 @@ OLD_NAMES: dict[str, tuple[str, ...]] = {
     "FLEET_STALE_TIMEOUT": ("stuck_s",),
     "FLEET_STALE_MAX_RESTARTS": ("restarts",),
 }
-"""`FLEET_ALLOWED_REPOS` is our own name too. Two have no effect: `FLEET_RATE_LIMIT_MAX_RETRIES`,
-since waiting for a limit costs no attempt, and `FLEET_HEARTBEAT_INTERVAL`, since a runner shows
-life three times in each `lease_s`."""
+"""`FLEET_ALLOWED_REPOS` has the same name here. Two have no effect: `FLEET_RATE_LIMIT_MAX_RETRIES`,
+since waiting for a limit costs no attempt, and `FLEET_HEARTBEAT_INTERVAL`, since a runner sends
+three heartbeats in each `lease_s`."""

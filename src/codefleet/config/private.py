@@ -1,4 +1,4 @@
-"""Files for the eyes of their owner only, whatever the umask."""
+"""Files that only their owner can read, whatever the umask."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import IO
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that nobody else can look into; one that is there is closed to others."""
+    """Make a folder that only its owner can access; an existing one is closed to others."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
 
@@ -14,7 +14,7 @@ def make_folder(folder: Path) -> None:
 def open_text(
     file: Path, flags: int = os.O_CREAT | os.O_EXCL, *, errors: str = "replace"
 ) -> IO[str]:
-    """Open a file to write text that nobody else can read."""
+    """Open a file for writing text that only its owner can read."""
     handle = os.open(file, os.O_WRONLY | os.O_CLOEXEC | flags, 0o600)
     os.fchmod(handle, 0o600)
     return os.fdopen(handle, "w", encoding="utf-8", errors=errors)

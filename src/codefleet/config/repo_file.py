@@ -1,7 +1,7 @@
-"""A repo's own `fleet.toml` as its trunk has it, kept in the home.
+"""A repo's own `fleet.toml` as it is on the trunk, copied to the home.
 
-Agents write to checkouts, and what they write may be a link to a device or a file without end. So
-the runner copies the file from the trunk's commit, bounded, and settings are read from that copy.
+Agents write to checkouts, and what they write may be a link to a device or an endless file. So the
+runner copies the file from the trunk's commit, bounded, and settings are read from that copy.
 """
 
 import json
@@ -16,7 +16,7 @@ LARGEST = 64 << 10
 
 
 class RepoFile(msgspec.Struct, frozen=True):
-    """What the trunk has: the place to show, the blob, its text, or why it cannot be used."""
+    """The file on the trunk: the place to show, the blob, its text, or why it cannot be used."""
 
     place: str
     blob: str = ""
@@ -30,7 +30,7 @@ def kept_at(home: Path, repo: str) -> Path:
 
 
 def kept(home: Path, repo: str) -> RepoFile:
-    """The copy that the home has; empty where there is none yet."""
+    """The copy in the home; empty if there is none yet."""
     try:
         return msgspec.json.decode(kept_at(home, repo).read_bytes(), type=RepoFile)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -38,7 +38,7 @@ def kept(home: Path, repo: str) -> RepoFile:
 
 
 def keep(home: Path, repo: str, file: RepoFile) -> bool:
-    """Let the home have this copy; False when it has it already."""
+    """Store this copy in the home; False if it is there already."""
     if kept(home, repo) == file:
         return False
     target = kept_at(home, repo)

@@ -1,4 +1,4 @@
-"""Every setting there is, what it means, and where it may be set."""
+"""Every setting, what it means, and where it may be set."""
 
 import ast
 import inspect
@@ -17,7 +17,7 @@ from codefleet.domain.words import Landing
 
 
 class CoderOptions(msgspec.Struct):
-    """What the options that coders share must look like; each coder may have more of its own."""
+    """The format of the options that coders share; each coder may have more of its own."""
 
     argv: Annotated[list[str], Meta(min_length=1)] | None = None
     args: list[str] | None = None
@@ -29,88 +29,88 @@ class CoderOptions(msgspec.Struct):
 
 
 class Coders(msgspec.Struct):
-    """The tables of coders as far as they can be checked."""
+    """The tables of coders, as far as they can be checked."""
 
     coders: dict[str, CoderOptions]
 
 
 class Config(Noun):
-    """Every setting of a fleet. The text under each is its meaning, which users read too."""
+    """Every setting of a fleet. The text below each is its description, shown to users too."""
 
     store: str = ""
     """Address of the store; empty means a file in the home."""
 
     store_direct: str = ""
-    """Address of the PostgreSQL server itself, where `store` leads to a pgbouncer: to hear there
-    what is new."""
+    """Address of the PostgreSQL server itself if `store` leads to a pgbouncer; used to listen for
+    news."""
 
     durability: Literal["full", "normal"] = "full"
-    """What survives a power cut: `full`, all that was acknowledged; `normal`, all but the last
-    moments, and writing is several times faster."""
+    """What survives a power cut: `full`, everything acknowledged; `normal`, everything but the last
+    moments, and writes are several times faster."""
 
     host: str = ""
-    """The name of this machine in the fleet; empty means the system's own."""
+    """The name of this machine in the fleet; empty means its hostname."""
 
     agents: Annotated[int, Meta(ge=1, le=256)] = 3
-    """How many agents `fleet run` seats."""
+    """How many agents `fleet run` starts at most."""
 
     most_agents: Count | None = None
-    """The most agents at work in the whole fleet; for one repo or coder, say it in their table."""
+    """The most agents at work in the whole fleet; for one repo or coder, set it in their table."""
 
     most_agents_per_machine: Count | None = None
     """The most agents at work on one machine."""
 
     coder: Text = "scripted"
-    """The agent program for tasks that name none."""
+    """The coder for tasks that name none."""
 
     model: str | None = None
     """The model for tasks that name none."""
 
     fallback: Text | None = None
-    """The coder that goes on with a task, once, while the account of its own rests."""
+    """The coder that takes over a task, once, while the account of its own rests."""
 
     route: tuple[Route, ...] = ()
-    """Rules `[[route]]` that choose coder and model for tasks that name none; the first that fits
-    counts."""
+    """Rules `[[route]]` that choose coder and model for tasks that name none; the first match
+    wins."""
 
     attempts: Count = 3
     """How often a task is tried before it fails."""
 
     rest_s: Amount = 2.0
-    """Rest after a first failed attempt; it doubles with each further one."""
+    """Rest after the first failed attempt, in seconds; it doubles with each further one."""
 
     longest_rest_s: Amount = 300.0
     """The longest rest between attempts."""
 
     lease_s: Annotated[float, Meta(ge=2, le=MOST)] = 30.0
-    """How long a runner may be silent before its work is given away."""
+    """How long a runner may be silent before its work is given to another."""
 
     timeout_s: Positive = 3600.0
-    """The longest that one run may take."""
+    """The longest time that one run may take."""
 
     quiet_s: Positive = 120.0
-    """Silence after which an agent is shown as quiet."""
+    """Time without output after which an agent is shown as quiet."""
 
     stuck_s: Positive = 600.0
-    """Silence of output, processor and files that counts as stuck."""
+    """Time without output, processor use or file changes after which an agent counts as stuck."""
 
     tool_s: Positive = 3600.0
     """The same while the agent waits for a tool, which may take long."""
 
     context_share: Annotated[float, Meta(gt=0, le=1)] = 0.9
-    """How full an agent's context may get before a fresh run goes on."""
+    """Share of the context window that an agent may fill before a fresh run continues."""
 
     restarts: Natural = 2
-    """How often a stuck agent is started again before its task fails."""
+    """How often a stuck agent is restarted before its task fails."""
 
     limit_rest_s: Positive = 4.0
-    """Rest of a task after a rate limit that names no end; it doubles each time."""
+    """Rest of a task after a rate limit without a reset time; it doubles each time."""
 
     longest_limit_rest_s: Positive = 60.0
     """The longest rest after such a limit."""
 
     quota_rest_s: Positive = 300.0
-    """Rest of an account after a usage limit that names no end; it doubles each time in a row."""
+    """Rest of an account after a usage limit without a reset time; it doubles if repeated."""
 
     longest_quota_rest_s: Positive = 3600.0
     """The longest such rest of an account."""
@@ -119,20 +119,20 @@ class Config(Noun):
     """Time between asking an agent to stop and killing it."""
 
     check_timeout_s: Positive = 900.0
-    """The longest that one check command may take."""
+    """The longest time that one check command may take."""
 
     radar_s: Annotated[float, Meta(ge=0.1, le=MOST)] = 3.0
-    """How often agents at work are probed for colliding changes."""
+    """How often agents at work are checked for conflicting changes."""
 
     memory_reserve_mb: Natural = 512
     """Memory that must stay free when another agent is started, in MB."""
 
     landing: Landing = Landing.QUEUE
-    """How finished work reaches the trunk: `queue` by itself, `review` after a human's approval,
-    `branch` not at all."""
+    """How finished work reaches the trunk: `queue` automatically, `review` after a human's
+    approval, `branch` not at all."""
 
     trunk: str | None = None
-    """The branch that work starts from and lands on; found by itself."""
+    """The branch that work starts from and lands on; detected if not set."""
 
     checks: tuple[str, ...] = ()
     """Commands that must succeed before work lands, besides the task's own."""
@@ -141,21 +141,21 @@ class Config(Noun):
     """A command that prepares a fresh worktree; it runs without a shell."""
 
     keep: tuple[str, ...] = ()
-    """Globs of ignored files, such as caches, that survive between runs."""
+    """Globs of ignored files, such as caches, to keep between runs."""
 
     policy: tuple[Rule, ...] = ()
-    """Rules `[[policy]]` that allow, deny or ask when an agent wants to use a tool; those of all
-    places count, and a repo's own file can not allow."""
+    """Rules `[[policy]]` that allow, deny or ask when an agent wants to use a tool; the rules of
+    all places count, and a repo's own file cannot allow."""
 
     permission_s: Positive = 86400.0
-    """How long a request to use a tool waits before it is denied."""
+    """How long a request to use a tool may wait before it is denied."""
 
     answer_s: Positive = 3600.0
-    """How long an agent waits in its turn for an answer, before it ends its turn and the next run
-    gets it."""
+    """How long an agent waits in its turn for an answer; then it ends its turn, and the next run
+    gets the answer."""
 
     environment: tuple[str, ...] = ()
-    """Names of variables that agents may see besides the basic ones."""
+    """Names of environment variables that agents may see besides the basic ones."""
 
     run_budget_usd: Positive | None = None
     """The most that one run may cost, in US dollars."""
@@ -176,24 +176,24 @@ class Config(Noun):
     """The most tokens that the whole fleet may use in a day."""
 
     prices: dict[str, Price] = field(default_factory=dict)
-    """A table `[prices."MODEL"]` per model: US dollars per million tokens of `input`, `output` and
-    `cached` input; it wins over the prices that come with codefleet."""
+    """A table `[prices."MODEL"]` per model: US dollars per million `input`, `output` and
+    `cached` input tokens; it overrides the prices that come with codefleet."""
 
     windows: dict[str, Count] = field(default_factory=dict)
-    """A table `[windows]` of context windows in tokens, by model; it wins over those that come with
-    codefleet. A coder's name stands for its runs whose model is not known."""
+    """A table `[windows]` of context windows in tokens, by model; it overrides those that come with
+    codefleet. A coder's name stands for its runs with an unknown model."""
 
     idle_s: Amount = 900.0
-    """How long a runner in the background stays without work before it ends."""
+    """How long a background runner stays without work before it ends."""
 
     allowed_repos: tuple[str, ...] = ()
-    """Folders whose repositories the fleet may work on; none named means all."""
+    """Folders whose repositories the fleet may work on; empty means all."""
 
     spawn_depth: Natural = 2
-    """How deep tasks that agents create may lie below a human's."""
+    """How many levels of tasks agents may create below a human's task."""
 
     spawn_tasks: Natural = 100
-    """How many tasks agents may create below one of a human's, all generations together."""
+    """How many tasks agents may create below one human's task, all levels together."""
 
     spawn_coders: tuple[Text, ...] = ()
     """Coders that agents may choose for tasks they create, besides their own."""
@@ -206,27 +206,27 @@ class Config(Noun):
     besides those of their own task and of your settings."""
 
     agent_tools: bool = True
-    """Give agents tools of the fleet over MCP: ask, report, note, create tasks."""
+    """Give agents the fleet's tools over MCP: ask, report, note, create tasks."""
 
     keep_runs_days: Days = 14.0
     """Age after which `fleet gc` removes the files of an ended run."""
 
     coders: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """A table `[coders.NAME]` per agent program: options handed to it."""
+    """A table `[coders.NAME]` per coder: its options."""
 
     repos: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """A table `[repos.NAME]` per repo, in the home's file: settings for it."""
+    """A table `[repos.NAME]` per repo, in the home's file: its settings."""
 
     sources: dict[str, str] = field(default_factory=dict)
 
     def source(self, key: str) -> str:
-        """Where the value of `key` came from, as one would tell a user."""
+        """Where the value of `key` came from, as shown to users."""
         return self.sources.get(key, "default")
 
     def for_repo(self, name: str) -> "Config":
-        """The settings as the home's table for this repo changes them; its own file is not read."""
+        """The settings with the home's table for this repo applied; its own file is not read."""
         table = self.repos.get(name, {})
-        weaker = ("default", "home:")  # than that table; a variable or a flag is stronger
+        weaker = ("default", "home:")  # weaker than that table, unlike a variable or a flag
         stronger = {k: v for k, v in table.items() if self.source(k).startswith(weaker)}
         meant = msgspec.convert(stronger, Config)
         return self.evolve(**{key: getattr(meant, key) for key in stronger})
@@ -243,7 +243,7 @@ FLEET_WIDE = frozenset(
         *("idle_s", "allowed_repos"),
     }
 )
-NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not take leave, secrets or money
+NOT_IN_A_REPO = FLEET_WIDE | {  # not trusted with permissions, secrets or money
     *("coders", "permission_s", "answer_s", "environment", "run_budget_usd", "run_budget_tokens"),
     *("repo_day_budget_usd", "repo_day_budget_tokens", "most_agents"),
     *("spawn_depth", "spawn_tasks", "spawn_coders", "spawn_models", "spawn_checks"),
@@ -253,7 +253,7 @@ NOT_IN_A_REPO = FLEET_WIDE | {  # a repo may be anybody's: it may not take leave
 
 @cache
 def meanings(kind: type[Noun] = Config) -> Mapping[str, str]:
-    """The meaning of each field of a kind of settings: the text that stands under it."""
+    """The meaning of each field of a kind of settings: the text below it."""
     (found,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(found, ast.ClassDef)
     said: dict[str, str] = {}

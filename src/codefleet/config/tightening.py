@@ -17,12 +17,12 @@ NEVER_MORE = frozenset(
 )
 NEVER_LESS = frozenset({"rest_s", "longest_rest_s", "limit_rest_s", "longest_limit_rest_s"})
 OWNERS_CHOICE = frozenset({"coder", "model", "fallback", "route", "setup", "keep", "trunk"})
-"""What a repo may choose where its owner did not."""
+"""What a repo may choose if its owner did not."""
 STRICTER = (Landing.QUEUE, Landing.REVIEW, Landing.BRANCH)
 
 
 def tightened(key: str, owners: Any, repos: Any, *, is_set: bool) -> Any:
-    """The value that holds: the repo's where it is as strict, else the owner's."""
+    """The value in force: the repo's if it is as strict, else the owner's."""
     value = owners if is_set else getattr(DEFAULT, key)
     if key in NEVER_MORE:
         return min(value, repos)
@@ -41,5 +41,5 @@ NOT_HELD = "; the repo's own file says "
 
 
 def remark(source: str, asked: Any) -> str:
-    """Where a value comes from that the repo's file could not loosen."""
+    """The source of a value that the repo's file could not loosen."""
     return f"{source}{NOT_HELD}{toml(asked)}, which is looser or not its choice"

@@ -1,4 +1,4 @@
-"""Values of settings as humans type them and TOML writes them."""
+"""Values of settings as people type them and as TOML writes them."""
 
 import json
 import re
@@ -8,12 +8,12 @@ from codefleet.config.settings import types
 
 YES = ("true", "yes", "on", "1")
 DEEPEST = 12
-"""No setting is nested so deeply."""
+"""No setting is nested this deep."""
 NO = ("false", "no", "off", "0")
 
 
 def value_of(key: str, text: str) -> Any:
-    """A value as a human types it: a list may be TOML or separated by commas."""
+    """A value as a human types it: a list may be TOML or comma-separated."""
     kind = types()[key]
     if get_origin(kind) is tuple:
         if text.lstrip().startswith("["):
@@ -26,7 +26,7 @@ def value_of(key: str, text: str) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """A text as TOML reads it as a value; one that is no value stands for itself."""
+    """A text parsed as a TOML value; if it is none, the text itself."""
     try:
         return toml_values(f"value = {text}")["value"]
     except (ValueError, RecursionError):
@@ -34,10 +34,10 @@ def parsed(text: str) -> Any:
 
 
 def toml_values(text: str) -> dict[str, Any]:
-    """What a text in TOML says; one that is none is a ValueError, a deep one a RecursionError."""
+    """Parse TOML; invalid text is a ValueError, deeply nested text a RecursionError."""
     if not text:
         return {}
-    import tomllib  # here, because most commands find no file to read
+    import tomllib  # imported here, because most commands find no file to read
 
     values = tomllib.loads(text)
     if _is_deep(values):
@@ -46,7 +46,7 @@ def toml_values(text: str) -> dict[str, Any]:
 
 
 def _is_deep(values: object) -> bool:
-    """Is it nested deeper than any setting? Dotted keys can be, without an end."""
+    """Is it nested deeper than any setting? Dotted keys can nest without limit."""
     level = [values]
     for _ in range(DEEPEST):
         inside = [[*it.values()] if isinstance(it, dict) else it for it in level]
@@ -55,11 +55,11 @@ def _is_deep(values: object) -> bool:
 
 
 def toml(value: object) -> str:
-    """A plain value as TOML writes it, which for numbers, texts and lists is how JSON does."""
+    """A plain value as TOML, which for numbers, strings and lists is the same as JSON."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def without_password(address: str) -> str:
-    """A store's address as it may be shown."""
+    """A store's address, fit to be shown."""
     without = re.sub(r"(://[^:/?#@]*):.*@", r"\1:***@", address)
     return re.sub(r"(password=)[^&\s]*", r"\1***", without)

@@ -1,8 +1,8 @@
-"""Who may do what: one table. A human may do everything, an agent only what is named here.
+"""Who may do what: one table. A human may do everything, an agent only what is listed here.
 
-An agent acts for its run. What it may do reaches the tasks that it created, and those that they
-created in turn; everything that decides for a human is left out, and so is everything new until
-somebody adds it here.
+An agent acts for its run. Its permissions cover the tasks that it created, and those that they
+created in turn. Decisions that belong to a human are left out, and so is anything new until
+someone adds it here.
 """
 
 from enum import StrEnum
@@ -28,7 +28,7 @@ OF_AN_AGENT = {
 
 
 def refuse_agents(verb: str) -> None:
-    """Refuse an agent a verb that is a human's."""
+    """Refuse a verb that only a human may use."""
     if verb not in OF_AN_AGENT:
         raise Refused(
             f"an agent of the fleet may not {verb}: that is for a human to decide",

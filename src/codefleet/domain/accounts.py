@@ -1,4 +1,4 @@
-"""Accounts of coders: whose allowance a run uses up, and when one rests for the whole fleet."""
+"""Coder accounts: whose quota a run uses, and when an account rests for the whole fleet."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -10,17 +10,17 @@ from codefleet.domain.scheduling import clock
 from codefleet.domain.words import Reason
 
 Options = Mapping[str, Mapping[str, Any]]
-"""What the settings say of each coder."""
+"""The settings of each coder."""
 
 JITTER_SHARE = 0.05
 LONGEST_JITTER = timedelta(seconds=30)
 DOUBT = timedelta(minutes=1)
 LONGEST_REST = timedelta(days=32)
-"""The longest limits are monthly: a reset that seems to be later is a clock that is wrong."""
+"""The longest limits are monthly: a later reset means that a clock is wrong."""
 
 
 def account_of(coder: str, options: Options) -> str:
-    """The account that a coder works with: its own name, or `coder@account`."""
+    """The account that a coder uses: its own name, or `coder@account`."""
     named = options.get(coder, {}).get("account")
     return f"{coder}@{named}" if named else coder
 
@@ -31,8 +31,8 @@ def coder_of(account: str) -> str:
 
 
 def wakes_at(resets_at: datetime, now: datetime, who: str) -> datetime:
-    """A little after the reset, for each `who` another moment, so that not all come at once."""
-    if resets_at <= now:  # a provider that refuses and says "go on" at once is not to be believed
+    """A little after the reset, at a different moment per `who`, so that not all start at once."""
+    if resets_at <= now:  # a refusal with a reset in the past is not credible
         resets_at = now + DOUBT
     resets_at = min(resets_at, now + LONGEST_REST)
     longest = min((resets_at - now) * JITTER_SHARE, LONGEST_JITTER)
@@ -40,20 +40,20 @@ def wakes_at(resets_at: datetime, now: datetime, who: str) -> datetime:
 
 
 def guess(known: Rest | None, now: datetime, first: timedelta, longest: timedelta) -> timedelta:
-    """How long to rest after a usage limit that names no end: twice the last time, to a bound.
+    """How long to rest after a usage limit without a reset time: twice the last rest, bounded.
 
-    What was refused long after the last rest is no sequel to it, and starts with the first length.
+    A refusal long after the last rest is unrelated to it and starts with the first length.
     """
     if known is None or not known.guessed or known.until is None:
         return min(first, longest)
     length = known.until - known.since
-    if known.holds(now):  # another run of the same account was refused for the same reason
+    if known.holds(now):  # another run of the account hit the same limit
         return min(length, longest)
     return min(2 * length if now - known.until < length else first, longest)
 
 
 def longer(known: Rest | None, new: Rest, now: datetime) -> Rest | None:
-    """The rest to write down: None when the known one lasts as long anyway."""
+    """The rest to store, or None if the known one lasts at least as long."""
     if known is None:
         return new
     if known.holds(now) and _outlasts(known, new):
@@ -67,12 +67,12 @@ def holding(rests: Iterable[Rest], now: datetime) -> dict[str, Rest]:
 
 
 def fallback_of(task: Task, default: str | None) -> str | None:
-    """The coder that may go on for the task's own. A used one is an empty text."""
+    """The coder that may take over from the task's own; an empty text means it already did."""
     return (default if task.fallback is None else task.fallback) or None
 
 
 def rerouted(task: Task, coder: str, to: str) -> Task:
-    """The task as its fallback takes it on; one hop is all there is."""
+    """The task as handed to its fallback; there is only one hop."""
     own = Preference(
         coder=coder,
         model=task.model,
@@ -92,7 +92,7 @@ def rerouted(task: Task, coder: str, to: str) -> Task:
 
 
 def own_again(task: Task) -> Task:
-    """The task with the coder that it had before a fallback took over, if one did."""
+    """The task with its original coder, if a fallback took over."""
     own = task.rerouted_from
     if own is None:
         return task
@@ -107,7 +107,7 @@ def own_again(task: Task) -> Task:
 
 
 def sentence(rest: Rest, now: datetime) -> str:
-    """What a human is told of a rest."""
+    """A rest, as shown to a human."""
     if rest.until is None:
         logged_out = f"is logged out: {rest.remedy or 'log in'}"
         why = logged_out if rest.reason is Reason.AUTH else f"rests ({rest.reason.words})"

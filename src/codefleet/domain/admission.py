@@ -1,4 +1,4 @@
-"""How many more agents a machine can bear: memory for what they grow to, processors to start up."""
+"""How many more agents a machine can take: memory as they grow, processors as they start."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,14 +10,14 @@ USUAL = 0.8
 
 
 class Machine(NamedTuple):
-    """What a machine has at a moment."""
+    """What a machine has available."""
 
     free_mb: int
     cores: int
 
 
 class Working(NamedTuple):
-    """An agent at work: what it took so far, what its kind needs, and whether it still starts."""
+    """An agent at work: memory used, memory its kind needs, and whether it is still starting."""
 
     took_mb: int
     needs_mb: int
@@ -32,7 +32,7 @@ class Newcomer(NamedTuple):
 
 
 class Admitted(NamedTuple):
-    """How many of the newcomers may start, and what the next one waits for."""
+    """How many newcomers may start, and what the next one waits for."""
 
     seats: int
     waits: str = ""
@@ -41,7 +41,7 @@ class Admitted(NamedTuple):
 def admit(
     newcomers: Sequence[Newcomer], working: Sequence[Working], machine: Machine, reserve_mb: int
 ) -> Admitted:
-    """Let in as many as fit beside what works already; where nothing works, one at least."""
+    """Admit as many as fit beside the working agents; if none is working, at least one."""
     growth = sum(max(0, agent.needs_mb - agent.took_mb) for agent in working)
     spare = machine.free_mb - reserve_mb - growth
     starts = machine.cores * STARTS_PER_CORE - sum(agent.starts for agent in working)
@@ -56,9 +56,9 @@ def admit(
 
 
 def usual_need(peaks: Iterable[int], guess: int) -> int:
-    """What an agent of a kind needs, from the peaks of its runs, the last one first.
+    """The memory an agent of a kind needs, from the peaks of its runs, newest first.
 
-    A rare giant does not count, and before there are a few runs, the guess does.
+    Rare outliers do not count; until there are a few runs, the guess does.
     """
     known = sorted([*(peak for peak in peaks if peak)][:RECENT_RUNS])
     if len(known) < ENOUGH_RUNS:

@@ -1,4 +1,4 @@
-"""The board: what someone who watches a fleet sees, most urgent first. Derived, stored nowhere."""
+"""The board: what you see when you watch a fleet, most urgent first. Derived, never stored."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -13,15 +13,15 @@ from codefleet.domain.views import Agent, InboxItem, Status, Waiting
 from codefleet.domain.words import FINAL
 
 STUCK_BEHIND = (Why.PAUSED, Why.HELD_UP)
-"""Reasons to wait that only a human can remove: such work is no part of the expected end."""
+"""Waits that only a human can end: such work is not part of the estimated end."""
 
 
 LANDS = ("review", "landing")
-"""Kinds of which the inbox tells the title too, which the board has anyway."""
+"""Kinds whose inbox text includes the title, which the board shows anyway."""
 
 
 class Need(Noun):
-    """Something that waits for a human. `ref` names it: a question, a task or an account."""
+    """Something that waits for a human; `ref` names a question, a task or an account."""
 
     kind: str
     ref: str
@@ -32,7 +32,7 @@ class Need(Noun):
 
 
 class AtWork(Noun):
-    """An agent at work: what it does now, and how long such work usually takes."""
+    """An agent at work: what it is doing, and how long such work usually takes."""
 
     agent: Agent
     task: Task
@@ -45,7 +45,7 @@ class AtWork(Noun):
 
 
 class Landed(Noun):
-    """A task that was completed a moment ago; without a commit nothing had to land."""
+    """A recently completed task; without a commit, nothing had to land."""
 
     task: TaskId
     title: str
@@ -54,7 +54,7 @@ class Landed(Noun):
 
 
 class Progress(Noun):
-    """How far the whole is: the tasks that were unfinished when it began, and all since then."""
+    """Overall progress: the tasks that were unfinished at the start, and all added since."""
 
     done: int = 0
     failed: int = 0
@@ -88,7 +88,7 @@ class Board(Noun):
 
 
 class Memory(NamedTuple):
-    """What the log has told so far; `earlier` is what runs before the live ones have cost."""
+    """What the log has shown so far; `earlier` is what runs before the live ones have cost."""
 
     took: Sequence[Took] = ()
     doing: Mapping[RunId, Event] = {}
@@ -109,7 +109,7 @@ def compose(
     notices: Sequence[str] = (),
     usd_per_hour: float | None = None,
 ) -> Board:
-    """Put together what the screen shows; `tasks` are those that the inbox speaks of."""
+    """Compose what the screen shows; `tasks` are those that the inbox refers to."""
     working = tuple(_working(now, memory))
     return Board(
         at=now.at,
@@ -132,7 +132,7 @@ def compose(
 
 
 def unfinished(counts: Mapping[str, int]) -> int:
-    """How many tasks are not over."""
+    """How many tasks are unfinished."""
     return sum(count for state, count in counts.items() if state not in FINAL)
 
 
@@ -147,7 +147,7 @@ def _progress(now: Status, memory: Memory, working: Sequence[AtWork]) -> Progres
 
 
 def _left(now: Status, memory: Memory, working: Sequence[AtWork]) -> float | None:
-    """Seconds until all is done that needs no human, or None if nobody can tell."""
+    """Seconds until all work that needs no human is done, or None if unknown."""
     any_run = pace.usual(memory.took, None, None)
     if any_run is None:
         return None
@@ -212,5 +212,5 @@ def _failures(failed: Iterable[Task]) -> Iterator[Need]:
 
 
 def begun(tasks: Iterable[Task], now: datetime) -> datetime:
-    """When the work began that is unfinished now."""
+    """When the work that is unfinished now began."""
     return min((task.created_at for task in tasks if not task.state.is_final), default=now)

@@ -1,4 +1,4 @@
-"""Limits on tokens and money: how much of each is spent, and what follows from it."""
+"""Limits on tokens and money: how much is spent, and what follows."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ WARN_AT = 0.8
 
 
 class Standing(StrEnum):
-    """How a limit stands: far away, nearly spent, spent."""
+    """The state of a limit: far off, nearly spent, or spent."""
 
     OK = "ok"
     NEAR = "near"
@@ -19,7 +19,7 @@ class Standing(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """How the tightest of some limits stands, and the sentence that tells it."""
+    """The state of the tightest limit, and a sentence about it."""
 
     standing: Standing
     limit: Limit | None = None
@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
 
     @property
     def until_tomorrow(self) -> bool:
-        """Is it spent, and will another day bring more?"""
+        """Is it spent, with more available tomorrow?"""
         return self.standing is Standing.OVER and self.limit is not None and self.limit.daily
 
 
@@ -38,7 +38,7 @@ class _Share(NamedTuple):
 
 
 def judge(limits: Iterable[Limit]) -> Judgement:
-    """Judge by the limit of which most is spent; where several are spent, by one that stays so."""
+    """Judge by the limit closest to being spent; if several are spent, by one that stays so."""
     spent = [(share, limit) for limit in limits if (share := _share(limit))]
     if not spent:
         return Judgement(Standing.OK)
@@ -51,7 +51,7 @@ def judge(limits: Iterable[Limit]) -> Judgement:
 
 
 def told(limit: Limit) -> str:
-    """How much of a limit is spent, as one would say it."""
+    """How much of a limit is spent, as a sentence."""
     share = _share(limit)
     if share is None:
         return ""
@@ -61,13 +61,13 @@ def told(limit: Limit) -> str:
 
 
 def day_of(now: datetime) -> datetime:
-    """When the fleet's day began: at midnight UTC, because its machines may be anywhere."""
+    """The start of the fleet's day: midnight UTC, because its machines may be anywhere."""
     return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _over(limit: Limit, share: _Share) -> str:
     if limit.daily:
-        return f"today's {share.allowed} of {limit.name} are spent; goes on at 00:00 UTC"
+        return f"{limit.name} has spent today's {share.allowed}; resumes at 00:00 UTC"
     return f"{limit.name} cost {share.spent} of {share.allowed} allowed"
 
 

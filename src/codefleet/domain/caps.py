@@ -1,6 +1,6 @@
 """Caps on agents at work: in the whole fleet, on one machine, in one repo, of one coder.
 
-A store judges them inside the claim, so that they hold however many claim at the same moment.
+A store checks them inside the claim, so they hold however many runners claim at the same moment.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from codefleet.domain.model import Task
 
 
 class Caps(NamedTuple):
-    """The most agents at work; what is not named here is not capped."""
+    """The most agents at work; anything not named here is not capped."""
 
     fleet: int | None = None
     machine: int | None = None
@@ -24,7 +24,7 @@ NO_CAPS = Caps()
 
 
 class AtWork(NamedTuple):
-    """Where an agent is at work: one whose lease ran out waits to be claimed and does not count."""
+    """Where an agent is at work; a run whose lease has expired is claimable and does not count."""
 
     repo: str
     host: str
@@ -34,7 +34,7 @@ class AtWork(NamedTuple):
 def reached(
     caps: Caps, at_work: Sequence[AtWork], hosts: Collection[str], *, repo: str, coder: str
 ) -> str:
-    """Which cap keeps a task of this repo and coder from being started, in words; empty if none.
+    """The cap that keeps a task of this repo and coder from starting, in words; empty if none.
 
     `hosts` are the machines that could start it.
     """
@@ -57,7 +57,7 @@ def _words(cap: int, where: str, setting: str) -> str:
 
 
 class Room:
-    """The places that caps leave to the seats of one runner; whoever starts takes one."""
+    """The places that caps leave for one runner's seats; each start takes one."""
 
     def __init__(self, caps: Caps, at_work: Sequence[AtWork], seats: Sequence[Seat]) -> None:
         self.seats = _places(caps, at_work, seats)
@@ -78,14 +78,14 @@ class Room:
         return self._repos.get(task.repo, 1) > 0 and self._coders.get(coder, 1) > 0
 
     def take(self, task: Task) -> None:
-        """An agent starts with this task."""
+        """Take a place for an agent that starts this task."""
         for left, name in ((self._repos, task.repo), (self._coders, task.coder or self.coder)):
             if name in left:
                 left[name] -= 1
 
 
 def _places(caps: Caps, at_work: Sequence[AtWork], seats: Sequence[Seat]) -> int:
-    """How many of the seats may be filled, in the whole fleet and on their machine."""
+    """How many of the seats the caps on the fleet and the machine allow to fill."""
     places = len(seats)
     if caps.fleet is not None:
         places = min(places, caps.fleet - len(at_work))

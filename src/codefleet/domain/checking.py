@@ -1,4 +1,4 @@
-"""What comes in from outside -> a noun, or a sentence that says what is wrong and where."""
+"""External input -> a noun, or a sentence stating what is wrong and where."""
 
 import math
 import re
@@ -21,16 +21,16 @@ PLACED = re.compile(r"(.*?)(?: - at (`key` in )?`\$([\w.\[\]]*)`)?", re.DOTALL)
 STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 FIELD = re.compile(r"Object (contains unknown|missing required) field `(.*)`", re.DOTALL)
 THEIRS = ("Expected ", "Invalid ", "Integer ", "Number ", "Float ", "Input ", "Out of ")
-"""How the library's own complaints begin; the others are sentences of our nouns."""
+"""How msgspec's own messages begin; the others come from our nouns."""
 
 FORMS = {"budget": "name what it limits: {usd: 1}, {tokens: 200000}, or both"}
-"""How to write the fields whose form one cannot guess."""
+"""How to write fields whose format is hard to guess."""
 
 LONGEST_SHOWN = 80
 MOST_SHOWN = 10**30
 BYTES = (bytes, bytearray, memoryview)
-NO_KEYS = "its keys should be texts"
-NO_TEXT = "there are bytes in it that are no text"
+NO_KEYS = "its keys should be strings"
+NO_TEXT = "it contains bytes that are not text"
 
 
 class Complaint(NamedTuple):
@@ -46,21 +46,21 @@ class Complaint(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What is wrong with the whole is a sentence by itself, unless it begins without a noun."""
+        """A complaint about the whole is a sentence by itself, unless it lacks a subject."""
         if self.where:
             return f"{self.place}: {self.what}"
         return f"it {self.what}" if self.what.startswith("should ") else self.what
 
 
 def checked(kind: type[N], said: Mapping[str, Any]) -> N:
-    """A noun of what somebody said; what is wrong with that is told in one sentence."""
+    """A noun made of external input; a problem is reported in one sentence."""
     try:
         plain = msgspec.to_builtins(said, builtin_types=BYTES)
-        msgspec.json.encode(plain)  # half a character, which Python can hold, cannot be kept
+        msgspec.json.encode(plain)  # a lone surrogate, legal in Python, cannot be stored
     except UnicodeEncodeError:
         raise no_text() from None
     except (TypeError, ValueError, RecursionError):
-        raise Invalid("it must be plain JSON", hint="texts, numbers, lists and tables") from None
+        raise Invalid("it must be plain JSON", hint="strings, numbers, lists and tables") from None
     try:
         noun = msgspec.convert(plain, kind)
         found = next(_lost(plain, []), None)
@@ -78,9 +78,9 @@ def checked(kind: type[N], said: Mapping[str, Any]) -> N:
 def unknown_field(
     name: str, known: Sequence[str], others: Mapping[str, str] | None = None
 ) -> tuple[str, str]:
-    """What to say of a field that does not exist: the problem, and a hint.
+    """The problem with a field that does not exist, and a hint.
 
-    `others` are words of other systems, and what we call the same.
+    `others` maps the terms of other systems to ours.
     """
     meant = (others or {}).get(name) or nearest(name, known)
     maybe = f"did you mean `{meant}`? " if meant else ""
@@ -88,12 +88,12 @@ def unknown_field(
 
 
 def no_text() -> Invalid:
-    """What to say of half a character, which Python can hold but nothing can keep."""
+    """The error for a lone surrogate, which Python can hold but nothing can store."""
     return Invalid(NO_TEXT, hint="write it in UTF-8")
 
 
 def _lost(value: Any, where: Sequence[str]) -> Iterator[Complaint]:
-    """What JSON would turn into something else in silence: no number, bytes, keys that are none."""
+    """What JSON would silently change: NaN and infinities, bytes, keys that are not strings."""
     match value:
         case Mapping():
             if not all(isinstance(key, str) for key in value):
@@ -106,13 +106,13 @@ def _lost(value: Any, where: Sequence[str]) -> Iterator[Complaint]:
         case float() if not math.isfinite(value):
             yield Complaint(where, f"should be a number, not {value}")
         case bytes() | bytearray() | memoryview():
-            yield Complaint(where, "should be a text, not bytes")
+            yield Complaint(where, "should be a string, not bytes")
 
 
 def complaint(kind: type[msgspec.Struct], said: Any, wrong: ValidationError) -> Complaint:
-    """What is wrong, in our words, and where."""
+    """What is wrong, in our own terms, and where."""
     placed = PLACED.fullmatch(str(wrong))
-    assert placed  # its second half may be missing, so everything matches
+    assert placed  # the second half is optional, so everything matches
     where = [*_steps(placed[3] or "", said)]
     if field := FIELD.fullmatch(placed[1]):
         is_unknown = field[1] == "contains unknown"
@@ -127,7 +127,7 @@ def complaint(kind: type[msgspec.Struct], said: Any, wrong: ValidationError) -> 
 
 
 def _steps(path: str, said: Any) -> Iterator[str]:
-    """The parts of a path; the key of a table, which the library leaves out, is known if alone."""
+    """The parts of a path; msgspec omits the keys of a table, so only a sole key is known."""
     known: list[str] = []
     for name, key in STEP.findall(path):
         here = _at(said, known)
@@ -138,7 +138,7 @@ def _steps(path: str, said: Any) -> Iterator[str]:
 
 
 def _at(said: Any, where: Sequence[str]) -> Any:
-    """What stands there; nothing where a hostile name of a field only looks like a path."""
+    """The value at this place; None if a hostile field name only looks like a path."""
     for step in where:
         match said:
             case Mapping():
@@ -161,15 +161,15 @@ def _shown(value: Any) -> str:
         case float() if not math.isfinite(value):
             return str(value)
         case int() if abs(value) > MOST_SHOWN:
-            return "a number so large"
+            return "a number that large"
         case bytes() | bytearray() | memoryview():
             return "bytes"
     return msgspec.json.encode(value).decode()
 
 
 def _wanted(kind: type[msgspec.Struct], where: Sequence[str], value: Any) -> str:
-    """What the type at this place asks for, as far as it matters to this value."""
-    from msgspec import inspect  # here, because only a mistake needs it
+    """What the type at this place requires, as far as it concerns this value."""
+    from msgspec import inspect  # imported here, because only errors need it
 
     return _described(_type_at(inspect.type_info(kind), where), value)
 
@@ -189,7 +189,7 @@ def _type_at(found: "inspect.Type", where: Sequence[str]) -> "inspect.Type":
 
 
 def _bare(found: "inspect.Type") -> "inspect.Type":
-    """The type without what is said about it, and without the leave to be nothing."""
+    """The type without its metadata, and without None."""
     from msgspec import inspect
 
     while isinstance(found, inspect.Metadata):
@@ -211,20 +211,20 @@ def _described(found: "inspect.Type", value: Any) -> str:
         case inspect.BoolType():
             return "true or false"
         case inspect.StrType():
-            return f"a text{_length(found, 'characters')}"
+            return f"a string{_length(found, 'characters')}"
         case inspect.EnumType():
             return " or ".join(found.cls)
         case inspect.LiteralType():
             return " or ".join(map(str, found.values))
         case inspect.DateTimeType():
-            return "a moment with a zone, such as 2030-01-31T09:00:00Z"
+            return "a time with a time zone, such as 2030-01-31T09:00:00Z"
         case inspect.VarTupleType() | inspect.ListType():
             return f"a list{_length(found, 'entries')}"
     return "a table"
 
 
 def _bounds(found: "inspect.IntType | inspect.FloatType", value: Any) -> str:
-    """The bounds of a number; those that nobody meets are told only to who went beyond."""
+    """The bounds of a number; technical limits are shown only when exceeded."""
     bounds = {"from": found.ge, "above": found.gt, "to": found.le}
     is_beyond = isinstance(value, int | float) and value > (found.le or math.inf)
     left_out = (None,) if is_beyond else (None, MOST, LARGEST)

@@ -1,4 +1,4 @@
-"""Tasks that agents create: what one may ask for, and how strictly its work lands."""
+"""Tasks that agents create: what they may ask for, and how strictly the work lands."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -16,9 +16,9 @@ BY_STRICTNESS = (Landing.QUEUE, Landing.REVIEW, Landing.BRANCH)
 
 
 class Limits(NamedTuple):
-    """What an agent may give to the tasks that it creates.
+    """What an agent may set on the tasks that it creates.
 
-    Of `coders` the first is its own. `checks` are commands as they stand, `commands` globs.
+    The first of `coders` is its own. `checks` are exact commands, `commands` are globs.
     """
 
     coders: Sequence[str]
@@ -31,7 +31,7 @@ class Limits(NamedTuple):
 
 
 def child(draft: Draft, parent: Task, limits: Limits) -> Draft:
-    """The draft of an agent, refused where it takes liberties and kept to its parent's numbers."""
+    """An agent's draft, refused if it oversteps its limits and capped by its parent's numbers."""
     _refuse_liberties(draft, limits)
     _refuse_elsewhere(draft, parent)
     route = choose(draft.evolve(repo=parent.repo), limits.routes)
@@ -45,7 +45,7 @@ def child(draft: Draft, parent: Task, limits: Limits) -> Draft:
 
 
 def own_landing(task: Task, usual: Landing) -> Landing:
-    """How a task by itself would land: a stage says so, a task may, and the repo's settings do."""
+    """How a task by itself would land: by its stage, its own setting, or the repo's."""
     said = [task.stage.landing, task.lands] if task.stage else [task.lands or usual]
     return strictest(filter(None, said))
 
@@ -58,12 +58,12 @@ def strictest(rules: Iterable[Landing]) -> Landing:
 def _refuse_liberties(draft: Draft, limits: Limits) -> None:
     if Landing.QUEUE in (draft.lands, draft.stage and draft.stage.landing):
         raise Refused(
-            "an agent may not decide that work lands by itself",
-            hint="leave it out; the repository's settings say how its work lands",
+            "an agent may not decide that work lands automatically",
+            hint="leave it out; the repository's settings decide how work lands",
         )
     if set(draft.options) - {"effort"}:
         raise Refused(
-            "an agent may not choose the arguments of another's program",
+            "an agent may not set the arguments of another agent's program",
             hint="leave them out; a human sets them in fleet.toml",
         )
     for coder in filter(None, (draft.coder, draft.fallback)):
@@ -101,5 +101,5 @@ def _refuse_elsewhere(draft: Draft, parent: Task) -> None:
 
 
 def _least(wanted: N | None, parent: N | None, usual: N) -> N | None:
-    """What is asked for, but no more than the parent has; without a wish, what the parent has."""
+    """The requested value, capped by the parent's; without a request, the parent's."""
     return parent if wanted is None else min(wanted, parent or usual)

@@ -1,4 +1,4 @@
-"""Commands that the fleet runs itself: split into words as a shell does, but without a shell."""
+"""Commands that the fleet runs itself: split into words like a shell's, but without a shell."""
 
 import re
 from collections.abc import Iterable
@@ -7,31 +7,31 @@ from codefleet.domain.errors import Invalid
 
 QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 FOR_A_SHELL = re.compile(r"&&?|\|\|?|.*;|\d*[<>].*|&>.*")
-"""Words that only a shell obeys: to a program they would be plain arguments."""
+"""Words that only a shell interprets: a program would get them as plain arguments."""
 
 
 def valid(commands: Iterable[str]) -> None:
-    """Refuse commands that could never run, or not as they read."""
+    """Refuse commands that could never run, or would not do what they seem to."""
     for command in commands:
         if not _words(command):
-            raise Invalid("a command is empty", hint="say a program and its arguments")
+            raise Invalid("a command is empty", hint="name a program and its arguments")
         if "\0" in command:
-            raise Invalid(f"no program can be given {command!r}", hint="leave out its NUL")
+            raise Invalid(f"the command {command!r} contains a NUL", hint="remove it")
         if found := _for_a_shell(command):
             raise Invalid(
-                f"no shell reads {command!r}, so {found!r} would be an argument",
-                hint=f"let a shell do it: sh -c '...'; a real argument is quoted: \"{found}\"",
+                f"{command!r} runs without a shell, so {found!r} would be an argument",
+                hint=f"for a shell, write sh -c '...'; for an argument, quote it: \"{found}\"",
             )
 
 
 def _words(command: str) -> list[str]:
-    import shlex  # here, because few commands of the program look at checks
+    import shlex  # imported here, because few commands need it
 
     try:
         return shlex.split(command)
     except ValueError:
         raise Invalid(
-            f"the command {command!r} has a quote without its end", hint="close the quote"
+            f"the command {command!r} has an unclosed quote", hint="close the quote"
         ) from None
 
 

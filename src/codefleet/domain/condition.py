@@ -1,4 +1,4 @@
-"""When a stage runs: a tiny language about earlier results, read by hand and never evaluated.
+"""When a stage runs: a tiny language about earlier results, parsed by hand and never evaluated.
 
     review.status == 'blocked'
     not (tests.status == "completed") or "api" in build.files
@@ -9,8 +9,8 @@
     where   = value | "[" value { "," value } "]"
     value   = 'text' | "text" | stage.field
 
-A value by itself is true when it is not empty. Texts are compared as they are; `in` looks for a
-text inside another, or for one that is equal in a list: review.status in ['blocked', 'failed'].
+A value by itself is true if it is not empty. Texts are compared exactly; `in` looks for a
+substring, or for an equal text in a list: review.status in ['blocked', 'failed'].
 """
 
 import re
@@ -32,14 +32,14 @@ TOKEN = re.compile(
 
 
 class Condition(NamedTuple):
-    """A condition that was understood: what it asks about, and its test."""
+    """A parsed condition: what it asks about, and its test."""
 
     asks: frozenset[tuple[str, str]]
     holds: Test
 
 
 def parse(text: str) -> Condition:
-    """Understand a condition; refuse what is none."""
+    """Parse a condition, or refuse it."""
     if len(text) > LONGEST:
         raise _unclear(text, f"it is longer than {LONGEST} characters")
     return _Reader(text).read()
@@ -56,7 +56,7 @@ class _Reader:
     def read(self) -> Condition:
         test = self._either()
         if self._next() is not None:
-            raise _unclear(self._text, f"{self._next()!r} is one word too many")
+            raise _unclear(self._text, f"unexpected {self._next()!r}")
         return Condition(frozenset(self._asks), test)
 
     def _either(self) -> Test:
@@ -74,7 +74,7 @@ class _Reader:
     def _one(self) -> Test:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise _unclear(self._text, "it is nested too deep")
+            raise _unclear(self._text, "it is nested too deeply")
         try:
             if self._took("not"):
                 inner = self._one()
@@ -104,7 +104,7 @@ class _Reader:
         return lambda values: bool(left(values))
 
     def _inside(self, left: Value) -> Test:
-        """Is it a part of a text, or one of a list?"""
+        """Is it part of a text, or one of a list?"""
         if not self._took("["):
             right = self._value()
             return lambda values: left(values) in right(values)
@@ -124,7 +124,7 @@ class _Reader:
             return lambda _: literal
         stage, dot, field = token.rpartition(".")
         if not dot:
-            raise _unclear(self._text, f"{token!r} is neither a text in quotes nor stage.field")
+            raise _unclear(self._text, f"{token!r} is neither a quoted string nor stage.field")
         self._asks.add((stage, field))
         return lambda values: values.get((stage, field), "")
 
@@ -139,7 +139,7 @@ class _Reader:
 
     def _need(self, word: str) -> None:
         if not self._took(word):
-            raise _unclear(self._text, f"a {word!r} is missing")
+            raise _unclear(self._text, f"{word!r} is missing")
 
 
 def _tokens(text: str) -> list[str]:
@@ -158,5 +158,5 @@ def _tokens(text: str) -> list[str]:
 def _unclear(text: str, why: str) -> Invalid:
     return Invalid(
         f"the condition {text[:80]!r} is unclear: {why}",
-        hint="write for example: review.status == 'blocked'",
+        hint="for example: review.status == 'blocked'",
     )

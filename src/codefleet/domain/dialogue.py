@@ -1,4 +1,4 @@
-"""Q&A.md: what was asked and answered, as Markdown that agents and the fleet both read and write.
+"""Q&A.md: questions and answers, as Markdown that agents and the fleet both read and write.
 
     ## Question
 
@@ -11,7 +11,7 @@
 
     8080
 
-An agent asks by adding a question to the end. The list after it, if any, are the options.
+An agent asks by appending a question. The list at its end, if any, holds the options.
 """
 
 import re
@@ -30,7 +30,7 @@ EMPTY = "# Questions and answers\n"
 
 
 class Asked(NamedTuple):
-    """One question as it stands in the file."""
+    """One question in the file."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 def written(questions: Sequence[Question]) -> str:
-    """The file with every question so far and what was answered."""
+    """The file with every question so far and its answer."""
     return EMPTY + "".join(_written(question) for question in questions)
 
 
@@ -54,7 +54,7 @@ def parsed(text: str) -> list[Asked]:
 
 
 def news(text: str, known: Sequence[Question]) -> list[Asked]:
-    """The questions that wait for an answer and are not among those asked before."""
+    """The unanswered questions that were not asked before."""
     before = Counter(asked.text for asked in parsed(written(known)))
     fresh = []
     for asked in parsed(text):
@@ -70,13 +70,13 @@ def _written(question: Question) -> str:
     parts = [
         *("## Question", _escaped(question.text)),
         *([options.rstrip()] if options else []),
-        *("## Answer", _escaped(question.answer or "(there was none)")),
+        *("## Answer", _escaped(question.answer or "(no answer)")),
     ]
     return "\n" + "\n\n".join(parts) + "\n"
 
 
 def _escaped(text: str) -> str:
-    """Words of others begin no section of ours."""
+    """Escape lines that would begin a section."""
     return "\n".join(f"\\{line}" if HEADING.match(line) else line for line in _lines(text))
 
 

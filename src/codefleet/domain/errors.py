@@ -1,17 +1,17 @@
 """Everything that can go wrong, as one tree. Every door shows the same three things:
 
-FleetError            code, a sentence that says what is so, a hint that says what to do
-├── Invalid           the input cannot be right            exit 2   HTTP 422
-│   ├── Cycle         tasks that would wait for one another
+FleetError            code, a sentence that states the problem, a hint that says what to do
+├── Invalid           the input is wrong                   exit 2   HTTP 422
+│   ├── Cycle         tasks that would wait for each other
 │   ├── Duplicate     the name is taken                             HTTP 409
 │   └── BadConfig     a setting that cannot be used
 ├── NotFound          there is no such thing               exit 3   HTTP 404
-├── Refused           right, but not now                   exit 4   HTTP 409
+├── Refused           valid, but not possible now          exit 4   HTTP 409
 │   ├── IllegalMove   the task is not in a state for that
-│   └── Stale         somebody else was first; your lease, fence or version is old
+│   └── Stale         someone else was first; your lease, fence or version is outdated
 ├── StoreTrouble      the store cannot be used             exit 5   HTTP 503
 │   └── StoreGone     its file was deleted or replaced
-├── Workspace         git, a folder or a program is in the way  exit 6   HTTP 500
+├── Workspace         git, a folder or a program failed      exit 6   HTTP 500
 └── Unreachable       a remote does not answer             exit 7   HTTP 503
 
 Nothing went wrong, but what is left needs a human: exit 8.
@@ -20,7 +20,7 @@ Nothing went wrong, but what is left needs a human: exit 8.
 from typing import ClassVar
 
 NEEDS_HUMAN = 8
-"""The exit code of a command that worked as far as it could without a human."""
+"""The exit code of a command that did all it could without a human."""
 
 
 class FleetError(Exception):
@@ -40,7 +40,7 @@ class FleetError(Exception):
 
 
 class Invalid(FleetError):
-    """The input cannot be right."""
+    """The input is wrong."""
 
     code = "invalid"
     status = 422
@@ -48,7 +48,7 @@ class Invalid(FleetError):
 
 
 class Cycle(Invalid):
-    """Tasks that would wait for one another for ever."""
+    """Tasks that would wait for each other forever."""
 
     code = "cycle"
 
@@ -75,7 +75,7 @@ class NotFound(FleetError):
 
 
 class Refused(FleetError):
-    """The request is right, but not now."""
+    """The request is valid, but not possible now."""
 
     code = "refused"
     status = 409
@@ -89,13 +89,13 @@ class IllegalMove(Refused):
 
 
 class Stale(Refused):
-    """Somebody else was first: the lease, fence or version behind this write is old."""
+    """Someone else was first: the lease, fence or version of this write is outdated."""
 
     code = "stale"
 
 
 class LostRun(Stale):
-    """The run no longer holds its task; trying again cannot help."""
+    """The run no longer holds its task; retrying cannot help."""
 
     code = "lost_run"
 
@@ -109,20 +109,20 @@ class StoreTrouble(FleetError):
 
 
 class StoreGone(StoreTrouble):
-    """The store's file was deleted or replaced while it was open; trying again cannot help."""
+    """The store's file was deleted or replaced while it was open; retrying cannot help."""
 
     code = "store_gone"
 
 
 class Workspace(FleetError):
-    """Git, a folder or a program is in the way."""
+    """Git, a folder or a program failed."""
 
     code = "workspace"
     exit_code = 6
 
 
 class Unreachable(FleetError):
-    """A repo's remote does not answer, or its trunk is not there; that may change."""
+    """A repo's remote does not answer, or its trunk is missing; that may change."""
 
     code = "unreachable"
     status = 503

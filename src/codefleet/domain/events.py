@@ -1,4 +1,4 @@
-"""The kinds of events, each with the sentence that explains it, and how one is written down."""
+"""The kinds of events, each with an explanation, and how to make one."""
 
 from datetime import datetime
 from typing import Any
@@ -6,61 +6,61 @@ from typing import Any
 from codefleet.domain.model import Event, Run, Task
 
 KINDS = {
-    "task.added": "a task joined the queue",
-    "task.edited": "somebody changed a task's fields",
-    "task.paused": "a human holds the task back",
+    "task.added": "a task was added to the queue",
+    "task.edited": "someone changed a task's fields",
+    "task.paused": "a human paused the task",
     "task.resumed": "the task may start again",
     "task.asked": "the agent needs an answer; the question is in the inbox",
-    "task.answered": "a human answered; the task goes on",
-    "task.submitted": "the work is on its branch with its evidence and waits to land",
-    "task.approved": "a human wants this work on the trunk",
+    "task.answered": "a human answered; the task continues",
+    "task.submitted": "the work is on its branch with its evidence, and waits to land",
+    "task.approved": "a human approved the work for the trunk",
     "task.unapproved": "the work changed after it was approved; the text shows how",
-    "task.waits": "the landing waits for something outside the fleet; the text says what",
-    "task.rejected": "a human sent the work back, with the reason",
+    "task.waits": "the landing waits for something outside the fleet; see the text",
+    "task.rejected": "a human sent the work back, with a reason",
     "task.bounced": "the work could not land and goes back to an agent, with the reason",
     "task.completed": "the task is done; `landed` names the commit on the trunk, if any",
     "task.released": "the run gave the task back without using up an attempt",
     "task.retried": "a human put a failed or cancelled task back into the queue",
-    "task.failed": "attempts are used up, or the failure is one that only a human can mend",
+    "task.failed": "attempts are used up, or only a human can fix the failure",
     "task.cancelled": "a human stopped the task; its work is archived",
-    "task.rerouted": "another coder goes on with the task, because the account of its own rests",
+    "task.rerouted": "another coder continues the task, because its own coder's account rests",
     "run.started": "an agent took the task",
-    "run.adopted": "another runner goes on with a living agent",
+    "run.adopted": "another runner took over a live agent",
     "run.prepared": "the worktree is ready",
-    "run.session": "the agent program told its session",
+    "run.session": "the agent program reported its session",
     "run.said": "the agent said something",
-    "run.progress": "the agent told how far it is",
+    "run.progress": "the agent reported its progress",
     "run.tool": "the agent used a tool",
-    "run.permission": "the agent wants to use a tool; `verdict` tells if it may, `why` the rule",
-    "run.used": "tokens and money",
-    "budget.warned": "80 % of a limit are spent, or it cannot see what is used; see the text",
-    "run.quiet": "the agent shows no sign of life; the text says which signals are silent",
+    "run.permission": "the agent wants to use a tool; `verdict` is the decision, `why` the rule",
+    "run.used": "tokens and money were used",
+    "budget.warned": "80 % of a limit is spent, or usage cannot be measured; see the text",
+    "run.quiet": "the agent shows no sign of life; the text names the silent signals",
     "run.stopping": "the agent is being stopped; the text says why",
     "run.checked": "the fleet ran the checks",
     "run.warned": "something a human should know about this run",
     "run.ended": "the run is over; `outcome` says how",
     "run.failed": "the attempt failed; `reason` is one of the closed list",
-    "message.sent": "a human has words for an agent",
-    "message.delivered": "an agent got a human's words",
-    "account.rests": "an account of a coder can do no more; the text says until when",
-    "account.woken": "a human says that the account can be used again",
-    "conflict.found": "two unfinished pieces of work would break the same lines",
+    "message.sent": "a human sent a message to an agent",
+    "message.delivered": "an agent received a human's message",
+    "account.rests": "a coder's account cannot be used for now; the text says until when",
+    "account.woken": "a human marked the account as usable again",
+    "conflict.found": "two unfinished pieces of work change the same lines and conflict",
     "fleet.paused": "nothing starts until the fleet is resumed",
     "fleet.resumed": "the fleet starts work again",
-    "fleet.archived": "the story of tasks that are long finished moved into a compressed file",
-    "fleet.reset": "everything was forgotten; branches were archived first",
+    "fleet.archived": "the events of tasks finished long ago moved to a compressed file",
+    "fleet.reset": "all tasks and events were deleted; branches were archived first",
     "runner.started": "a runner joined with its seats",
-    "runner.stopped": "a runner left, or was given up after a day of silence",
-    "config.changed": "the runner took over a changed configuration",
-    "config.refused": "a changed configuration is bad; the last good one stays in force",
-    "repo.added": "a repository joined the fleet, or another machine has a clone of it now",
-    "repo.moved": "a repository stands in another folder now",
-    "repo.away": "a machine cannot come by a repository or its trunk; the text says which, and why",
-    "repo.shared": "work on a repository travels through its remote from now on",
+    "runner.stopped": "a runner left, or was dropped after a day of silence",
+    "config.changed": "the runner loaded a changed configuration",
+    "config.refused": "a changed configuration is invalid; the last good one stays in force",
+    "repo.added": "a repository joined the fleet, or another machine now has a clone of it",
+    "repo.moved": "a repository moved to another folder",
+    "repo.away": "a machine cannot reach a repository or its trunk; the text says which, and why",
+    "repo.shared": "work on a repository now travels through its remote",
 }
 
 BILLED = "run.used"
-"""The events that bills are made of: they stay in the log when others are archived."""
+"""The events that bills are computed from: they stay in the log when others are archived."""
 
 
 def event(
@@ -72,7 +72,7 @@ def event(
     run: Run | None = None,
     **data: Any,
 ) -> Event:
-    """One line for the log; its kind must be one that is explained above."""
+    """One event for the log; its kind must be explained above."""
     assert kind in KINDS, kind
     return Event(
         at=now,

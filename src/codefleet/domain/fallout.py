@@ -1,4 +1,4 @@
-"""What a stage that ended badly takes with it in its workflow, and what comes back when it does."""
+"""Which stages of a workflow a failed one takes with it, and which return when it is retried."""
 
 from collections.abc import Sequence
 
@@ -10,20 +10,20 @@ BAD = (State.FAILED, State.CANCELLED)
 
 
 def note(bad: Task) -> str:
-    """What stands in the note of the stages that `bad` takes with it."""
+    """The note of the stages that `bad` takes with it."""
     return _note(bad, bad.state)
 
 
 def doomed(bad: Task, stages: Sequence[Task]) -> Sequence[Task]:
-    """The waiting stages that can never start, because they need `bad`, directly or not."""
+    """The waiting stages that can never start because they need `bad`, directly or not."""
     below = set(graph.held_up_by(bad.id, {each.id: each.needs for each in stages}))
     return [each for each in stages if each.id in below and each.state is State.PENDING]
 
 
 def revived(again: Task, stages: Sequence[Task]) -> Sequence[Task]:
-    """The stages that were taken along and can start after all, once `again` is tried again.
+    """The stages that were taken along and can start after all, now that `again` is retried.
 
-    A stage that a human cancelled is none of them, nor is one that needs another bad one.
+    That excludes stages that a human cancelled, and those that need another bad one.
     """
     known = {str(each.id): each for each in stages}
     needs = {name: [need for need in each.needs if need in known] for name, each in known.items()}

@@ -10,7 +10,7 @@ Needs = Mapping[str, Collection[str]]
 
 
 def order(needs: Needs) -> list[str]:
-    """Every task after all it needs; refuses a cycle by naming it."""
+    """Every task after all that it needs; a cycle is refused and named."""
     try:
         return list(TopologicalSorter(needs).static_order())
     except CycleError as found:
@@ -22,7 +22,7 @@ def order(needs: Needs) -> list[str]:
 
 
 def levels(needs: Needs) -> dict[str, int]:
-    """How many steps of waiting lie before each task."""
+    """The depth of each task: the length of the longest chain that it waits for."""
     depth: dict[str, int] = {}
     for name in order(needs):
         depth[name] = max((depth[need] + 1 for need in needs.get(name, ())), default=0)

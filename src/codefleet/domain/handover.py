@@ -1,4 +1,4 @@
-"""What one stage of a workflow hands on to the next: its result, as words and as facts of git."""
+"""What one stage of a workflow hands on to the next: its result, as text and as git facts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ GATE_OPTIONS = (APPROVE, REJECT)
 
 
 class StageStatus(StrEnum):
-    """How a stage ended, in the word that prompts and conditions use."""
+    """How a stage ended, as prompts and conditions call it."""
 
     COMPLETED = "completed"
     NO_CHANGES = "completed_no_changes"
@@ -30,7 +30,7 @@ class StageStatus(StrEnum):
 
 
 class StageResult(Noun):
-    """What came of a stage. Files, commits and checks are as the fleet saw them; the words are the
+    """The result of a stage. Files, commits and checks are as the fleet saw them; the text is the
     agent's. A stage that has not ended has no status."""
 
     stage: str
@@ -50,12 +50,12 @@ class StageResult(Noun):
 
     @property
     def survived(self) -> bool:
-        """Has it done its work? One that failed, although the others went on, has not."""
+        """Did it do its work? One that failed while its workflow went on did not."""
         return self.status in (StageStatus.COMPLETED, StageStatus.NO_CHANGES)
 
 
 class Collected(Noun):
-    """What came of a workflow: of its last stages, or of all."""
+    """The results of a workflow: of its last stages, or of all."""
 
     workflow: Workflow
     state: State
@@ -69,7 +69,7 @@ def results(tasks: Sequence[Task], runs: Iterable[Run]) -> list[StageResult]:
 
 
 def values(found: Iterable[StageResult]) -> dict[tuple[str, str], str]:
-    """What conditions ask about: the fields of each result as texts."""
+    """The values for conditions: the fields of each result as texts."""
     return {
         (each.stage, field): text
         for each in found
@@ -89,18 +89,18 @@ def _without_checks(result: StageResult) -> str:
 
 
 def quoted(found: Values) -> Mapping[tuple[str, str], str]:
-    """The same for prompts: several lines are quoted, so that they inform and do not command."""
+    """The same for prompts: multi-line values are quoted, so that they inform, not instruct."""
     return {key: _quoted(text) if "\n" in text else text for key, text in found.items()}
 
 
 def choice(said: str, summary: str) -> str:
-    """The stage that a judge picked: as it said, or in a line `choice: NAME` of its summary."""
+    """The stage that a judge picked: as reported, or in a line `choice: NAME` of its summary."""
     named = said.strip() or (found[1] if (found := CHOICE.search(summary)) else "")
     return named.strip()
 
 
 def approval(text: str) -> tuple[bool, str] | None:
-    """Whether a human let a gate open, and the words added; None when it is neither yes nor no."""
+    """Whether a human opened a gate, and any comment; None if it is neither yes nor no."""
     found = ANSWER.fullmatch(text)
     if not found:
         return None

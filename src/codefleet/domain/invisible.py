@@ -1,4 +1,4 @@
-"""Characters that are printed as nothing, so that a text can hold more than a reader sees."""
+"""Invisible characters, with which a text can hold more than its reader sees."""
 
 FILLERS = frozenset((0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0))
 VARIATIONS = frozenset((*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
@@ -7,5 +7,5 @@ INVISIBLE = FILLERS | VARIATIONS | TAGS
 
 
 def is_visible(character: str) -> bool:
-    """Does a reader see it? Of a space, too, nothing is seen but the gap."""
+    """Is it visible to a reader? A space counts, although only its gap is seen."""
     return character.isprintable() and ord(character) not in INVISIBLE

@@ -35,13 +35,13 @@ _P, _R, _A, _V = State.PENDING, State.RUNNING, State.ASKING, State.REVIEW
 _C, _F, _X = State.COMPLETED, State.FAILED, State.CANCELLED
 
 MOVES: dict[Verb, dict[State, State]] = {
-    Verb.CLAIM: {_P: _R, _R: _R},  # of a running task only once its lease ran out
+    Verb.CLAIM: {_P: _R, _R: _R},  # a running task only once its lease has expired
     Verb.ASK: {_R: _A},
     Verb.ANSWER: {_A: _P},
     Verb.SUBMIT: {_R: _V},
     Verb.LAND: {_V: _C},
     Verb.REJECT: {_V: _P},
-    Verb.COMPLETE: {_R: _C, _V: _C},  # from review: failed there, but its workflow carries on
+    Verb.COMPLETE: {_R: _C, _V: _C},  # from review: it failed, but its workflow carries on
     Verb.FAIL: {_R: _F, _V: _F},
     Verb.RELEASE: {_R: _P, _V: _P},
     Verb.CANCEL: {_P: _X, _R: _X, _A: _X, _V: _X, _F: _X},
@@ -54,7 +54,7 @@ HUMAN = (
     *(Verb.ANSWER, Verb.LAND, Verb.REJECT, Verb.CANCEL),
     *(Verb.RETRY, Verb.PAUSE, Verb.RESUME),
 )
-"""What people may ask for; the rest happens by itself."""
+"""What people may ask for; the rest happens automatically."""
 
 NOT_WHILE_LANDING = (Verb.CANCEL, Verb.REJECT, Verb.PAUSE)
 
@@ -67,16 +67,16 @@ WORDS = {
     "done": State.COMPLETED,
     "canceled": State.CANCELLED,
 }
-"""The words of other systems, accepted where users type them."""
+"""The terms of other systems, accepted where users type them."""
 
 
 def allowed(task: Task) -> tuple[Verb, ...]:
-    """What people may ask for while the task is as it is."""
+    """What people may ask for in the task's present state."""
     return tuple(verb for verb in HUMAN if task.state in MOVES[verb] and _makes_sense(task, verb))
 
 
 def _makes_sense(task: Task, verb: Verb) -> bool:
-    """Would it change anything? On its way onto the trunk nobody can stop a task."""
+    """Would it change anything? Nobody can stop a task while it lands."""
     if task.landing and verb in NOT_WHILE_LANDING:
         return False
     if verb is Verb.LAND:
@@ -85,11 +85,11 @@ def _makes_sense(task: Task, verb: Verb) -> bool:
 
 
 def move(task: Task, verb: Verb, **changes: Any) -> Task:
-    """Return the task as it is after `verb`, one version on."""
+    """The task after `verb`, with the next version number."""
     if task.landing and verb in NOT_WHILE_LANDING:
         raise IllegalMove(
-            f"cannot {verb} {task.id}: it is on its way onto the trunk at this moment",
-            hint="look again in a moment; a runner that was killed there is finished by the next",
+            f"cannot {verb} {task.id}: it is landing on the trunk right now",
+            hint="try again in a moment; if its runner was killed, the next one finishes it",
         )
     after = MOVES[verb].get(task.state)
     if after is None:
@@ -106,7 +106,7 @@ def move(task: Task, verb: Verb, **changes: Any) -> Task:
 
 
 class Then(StrEnum):
-    """What follows from a failure."""
+    """What follows a failure."""
 
     RETRY = "retry"
     WAIT = "wait"
@@ -137,7 +137,7 @@ WENT_AWAY = "its runner went away"
 
 
 class Seat(NamedTuple):
-    """Who claims: an agent's name on a runner, and the coder it takes when a task names none."""
+    """Who claims: an agent's name on a runner, and its coder for tasks that name none."""
 
     agent: str
     runner: RunnerId
@@ -146,7 +146,7 @@ class Seat(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A task just claimed, its run, the run whose lease had run out, if any, and what to log."""
+    """A claimed task, its run, the run whose lease expired, if any, and the events to log."""
 
     task: Task
     run: Run
@@ -186,18 +186,18 @@ def claim(task: Task, seat: Seat, now: datetime, until: datetime, lost: Run | No
 
 
 def adopt(task: Task, run: Run, runner: RunnerId, now: datetime, until: datetime) -> Claim:
-    """Hand a live run to another runner; the fence rises, so the old one can write no more."""
+    """Hand a live run to another runner; the higher fence locks the old one out."""
     fence = task.fence + 1
     taken = task.evolve(fence=fence, updated_at=now, version=task.version + 1)
     kept = run.evolve(runner=runner, fence=fence, lease_until=until, version=run.version + 1)
-    told = event("run.adopted", now, f"{runner} goes on with it", run=kept)
+    told = event("run.adopted", now, f"{runner} took it over", run=kept)
     return Claim(taken, kept, None, (told,))
 
 
 def end(
     run: Run, outcome: Outcome, now: datetime, reason: Reason | None = None, note: str = ""
 ) -> Run:
-    """The run as it is once it ended."""
+    """The run after it ended."""
     return run.evolve(
         outcome=outcome, reason=reason, note=note, ended_at=now, version=run.version + 1
     )

@@ -9,10 +9,10 @@ from codefleet.domain.model import Worked
 
 
 class Pulse(NamedTuple):
-    """What was last seen of a running agent, in seconds ago.
+    """When each sign of life of a running agent was last seen, in seconds ago.
 
-    Output is what had a meaning: a line that only keeps a connection alive is none. Told by a clock
-    that stands still while the machine sleeps, since no agent can move meanwhile.
+    Only meaningful output counts, not lines that keep a connection alive. Measured by a clock that
+    stops while the machine sleeps, since no agent can work meanwhile.
     """
 
     output_age: float
@@ -31,17 +31,17 @@ class Patience(NamedTuple):
 
 
 BUSY = 0.05
-"""The share of a processor above which processes do something: a program that waits for an answer
-wakes up now and then, and takes less than half of this."""
+"""The share of a processor above which processes count as busy: a program that waits for an answer
+wakes up now and then, and uses less than half of this."""
 
 
 def window(patience: Patience) -> float:
-    """Over how many seconds processor time is looked at: one burst is not work."""
+    """The period, in seconds, over which processor time is measured: one burst is not work."""
     return min(max(1.0, patience.stuck / 10), 30.0)
 
 
 def is_busy(cpu_seconds: float, seconds: float) -> bool:
-    """Is this much processor time in so many seconds a sign of life?"""
+    """Is this much processor time in that many seconds a sign of life?"""
     return cpu_seconds > BUSY * seconds
 
 
@@ -57,7 +57,7 @@ class Verdict(NamedTuple):
 
 
 def judge(pulse: Pulse, patience: Patience) -> Verdict:
-    """A run is stuck when nothing is printed and neither the processor nor a file moves."""
+    """A run is stuck if it has no output, no processor time and no file changes."""
     silent_for = {
         "no output": pulse.output_age,
         "no CPU time": pulse.cpu_age,
@@ -71,7 +71,7 @@ def judge(pulse: Pulse, patience: Patience) -> Verdict:
 
 
 def worked_on(worked: Worked | None, boot: str, uptime: float) -> Worked:
-    """The work up to now: the time in which no runner was there to measure it counts too."""
+    """The work up to now, including the time in which no runner was there to measure it."""
     if worked is None or worked.boot != boot:
         return Worked(boot=boot, uptime=uptime)
     passed = max(0.0, uptime - worked.uptime)
@@ -79,7 +79,7 @@ def worked_on(worked: Worked | None, boot: str, uptime: float) -> Worked:
 
 
 def covered(spans: Iterable[tuple[datetime, datetime]]) -> float:
-    """The seconds that these spans cover together; where they overlap they count once."""
+    """The seconds that these spans cover together; overlaps count once."""
     seconds, end = 0.0, None
     for start, stop in sorted(spans):
         begins = max(start, end) if end else start
@@ -89,7 +89,7 @@ def covered(spans: Iterable[tuple[datetime, datetime]]) -> float:
 
 
 def _limit(pulse: Pulse, patience: Patience) -> float:
-    """A tool may take long, and a first turn reads a lot before it says anything."""
+    """A tool may take long, and a first turn reads a lot before it prints anything."""
     limit = patience.tool if pulse.tool_running else patience.stuck
     return limit * 2 if pulse.first_turn else limit
 

@@ -1,11 +1,11 @@
-"""What was probably meant by a word that nobody knows."""
+"""Which known word was probably meant by an unknown one."""
 
 from collections.abc import Iterable
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant."""
-    from difflib import get_close_matches  # here, because only a mistake needs it
+    """The known word that was probably meant, if any."""
+    from difflib import get_close_matches  # imported here, because only errors need it
 
     return next(iter(get_close_matches(word, list(known), n=1)), None)
 

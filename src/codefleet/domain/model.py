@@ -30,10 +30,10 @@ class Budget(Noun):
 
 
 class Stage(Noun):
-    """A task's place in a workflow, and what holds for it there.
+    """A task's place in a workflow, and its rules there.
 
-    One that `carries_on` lets the others go on when it fails. A `gate` is a question to a human
-    instead of work for an agent. One that `judges` others takes over the work of the best.
+    If a stage that `carries_on` fails, the others go on. A `gate` asks a human a question instead
+    of giving work to an agent. A stage that `judges` others takes over the work of the best.
     """
 
     workflow: str
@@ -48,7 +48,7 @@ class Stage(Noun):
 
 
 class Brief(Noun):
-    """What one may say of a task."""
+    """What can be specified for a task."""
 
     title: Annotated[str, Meta(min_length=1, max_length=200)]
     prompt: Annotated[str, Meta(max_length=1_000_000)] = ""
@@ -75,10 +75,10 @@ class Brief(Noun):
 
 
 class Draft(Brief):
-    """A task as it is added, with a `name` for others that are added with it to need it by.
+    """A task to add, with a `name` by which others that are added with it can need it.
 
-    Its title becomes one line, its names are sorted, and nothing in it is too big to be kept. What
-    is of a wrong type stays as it is: it is refused where the draft is added.
+    Its title becomes one line, its names are sorted, and oversized metadata is refused. Values of a
+    wrong type are kept as they are: they are refused when the draft is added.
     """
 
     name: str | None = None
@@ -108,11 +108,11 @@ def _refuse_too_big(metadata: Mapping[str, Any]) -> None:
     except TypeError:
         raise ValueError("metadata must be plain JSON") from None
     if size > LARGEST_METADATA:
-        raise ValueError(f"metadata has {size} characters; {LARGEST_METADATA} are allowed")
+        raise ValueError(f"metadata has {size} characters; at most {LARGEST_METADATA} are allowed")
 
 
 class Preference(Noun):
-    """Who should work on a task, while a fallback does."""
+    """The original choice for a task while a fallback works on it."""
 
     coder: str
     model: str | None = None
@@ -124,7 +124,7 @@ class Preference(Noun):
 class Task(Brief):
     """One piece of work.
 
-    `resting_since` tells a rest that the fleet decided on from a `not_before` of a human's.
+    `resting_since` distinguishes a rest that the fleet decided on from a human's `not_before`.
     """
 
     id: TaskId
@@ -156,12 +156,12 @@ class Task(Brief):
 
 
 def dollars(amount: float) -> float:
-    """An amount of money without the dust of binary fractions: 0.3, not 0.29999999999999993."""
+    """An amount of money without binary rounding noise: 0.3, not 0.29999999999999993."""
     return round(amount, 9)
 
 
 class Usage(Noun):
-    """Tokens and money, as sums."""
+    """Sums of tokens and money."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -177,7 +177,7 @@ class Usage(Noun):
         )
 
     def __sub__(self, other: "Usage") -> "Usage":
-        """What came on top of `other`; never less than nothing."""
+        """What was added since `other`; never negative."""
         return Usage(
             input_tokens=max(0, self.input_tokens - other.input_tokens),
             output_tokens=max(0, self.output_tokens - other.output_tokens),
@@ -214,9 +214,9 @@ class Check(Noun):
 
 
 class Evidence(Noun):
-    """What the fleet itself saw of a run: git facts and check commands.
+    """What the fleet itself observed of a run: git facts and check commands.
 
-    Merges are not counted as commits: the fleet makes them too, when the trunk has moved.
+    Merges do not count as commits: the fleet makes them too, when the trunk has moved.
     """
 
     base: str
@@ -236,7 +236,7 @@ class Evidence(Noun):
 
 
 class Result(Noun):
-    """What an agent says of its work when it ends; files and commits are as git has them.
+    """What an agent reports about its work when it ends; files and commits are taken from git.
 
     `choice` is the stage that a judge picks.
     """
@@ -253,7 +253,7 @@ class Result(Noun):
 
 
 class Worked(Noun):
-    """For how many seconds an agent has worked, as of a moment of a boot's uptime."""
+    """How many seconds an agent has worked, as of an uptime of one boot."""
 
     boot: str
     uptime: Amount
@@ -301,12 +301,12 @@ class Run(Noun):
 
     @property
     def made(self) -> str | None:
-        """The newest commit that the fleet has seen of this run, or a human approved for it."""
+        """The newest commit of this run that the fleet has seen, or that a human approved."""
         return self.tip or (self.evidence.tip if self.evidence else None)
 
 
 class Away(Noun):
-    """A remote that does not answer a runner, and since when."""
+    """A remote that a runner cannot reach, and since when."""
 
     repo: str
     why: str
@@ -316,7 +316,7 @@ class Away(Noun):
 class Runner(Noun):
     """A process on some machine that holds seats and drives their runs.
 
-    With a `workflow`, it works on that one alone; with a `coder`, on tasks for it or for any.
+    With a `workflow`, it works only on that; with a `coder`, only on tasks for it or for any.
     """
 
     id: RunnerId
@@ -338,7 +338,7 @@ class Runner(Noun):
 class Repo(Noun):
     """A git repository the fleet works on.
 
-    `paths` tells where each machine has it. Once it is `shared`, work travels between machines
+    `paths` holds its folder on each machine. Once it is `shared`, work travels between machines
     through its remote, and the remote's trunk is the one that counts.
     """
 
@@ -352,12 +352,12 @@ class Repo(Noun):
 
     @property
     def trunk_ref(self) -> str:
-        """Where a clone finds the trunk that work starts from and lands on."""
+        """The ref of the trunk that work starts from and lands on."""
         return f"refs/remotes/origin/{self.trunk}" if self.shared else f"refs/heads/{self.trunk}"
 
 
 class Lane(Noun):
-    """The one right to land work on a repo's trunk, held by one runner at a time under a lease."""
+    """The right to land work on a repo's trunk, held by one runner at a time under a lease."""
 
     repo: str
     holder: RunnerId
@@ -367,7 +367,7 @@ class Lane(Noun):
 
 
 class Question(Noun):
-    """Something a human must answer: in words, or whether an agent may use a tool."""
+    """Something a human must answer: a question, or whether an agent may use a tool."""
 
     id: QuestionId
     task: TaskId
@@ -385,9 +385,9 @@ class Question(Noun):
 
 
 class Message(Noun):
-    """A human's words to an agent; `task` is what it worked on when they were sent.
+    """A human's message to an agent; `task` is what it was working on when it was sent.
 
-    With a `run` but not yet delivered, they are on their way to an agent that listens.
+    With a `run` but not yet delivered, it is on its way to an agent that listens.
     """
 
     id: MessageId
@@ -401,9 +401,9 @@ class Message(Noun):
 
 
 class Rest(Noun):
-    """An account of a coder at rest: until a moment or, without one, until a human wakes it.
+    """An account of a coder at rest: until a given time or, without one, until a human wakes it.
 
-    The moment is `guessed` if the provider did not name it. `remedy` is what a human can do.
+    The time is `guessed` if the provider did not give it. `remedy` is what a human can do.
     """
 
     account: str
@@ -416,12 +416,12 @@ class Rest(Noun):
     version: Natural = 0
 
     def holds(self, now: datetime) -> bool:
-        """Not before it began: then it was written by a clock that has been set right since."""
+        """Not before it began: then the clock that wrote it has since been corrected."""
         return self.until is None or self.since <= now < self.until
 
 
 class Workflow(Noun):
-    """A description that became tasks. How it stands is derived from them.
+    """A description that became tasks. Its state is derived from them.
 
     The `budget` is for all of its runs together.
     """
@@ -437,7 +437,7 @@ class Workflow(Noun):
 
 
 class Conflict(Noun):
-    """Two unfinished pieces of work that would break the same lines."""
+    """Two unfinished pieces of work that change the same lines and conflict."""
 
     id: str
     tasks: tuple[TaskId, TaskId]
@@ -448,7 +448,7 @@ class Conflict(Noun):
 
 
 class Event(Noun):
-    """One line of the fleet's append-only log. The store gives it its `seq`."""
+    """One entry of the fleet's append-only log. The store assigns its `seq`."""
 
     seq: Natural = 0
     at: Instant

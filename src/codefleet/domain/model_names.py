@@ -12,9 +12,9 @@ Fact = TypeVar("Fact")
 
 
 def find(model: str | None, tables: Sequence[Mapping[str, Fact]]) -> Fact | None:
-    """What the first table that knows the model says of it; the name that says most counts.
+    """What the first table that knows the model has for it; the most specific name wins.
 
-    A `*` in a name of a table stands for anything.
+    A `*` in a table's name stands for anything.
     """
     plain = VERSION.sub("", (model or "").lower().rpartition("/")[2])
     for table in tables:
@@ -25,5 +25,5 @@ def find(model: str | None, tables: Sequence[Mapping[str, Fact]]) -> Fact | None
 
 
 def _pattern(name: str) -> str:
-    """Only the star is special: names of models have brackets in them."""
+    """Only the star is special: names of models contain brackets."""
     return re.sub(r"([\[?])", r"[\1]", name.lower())

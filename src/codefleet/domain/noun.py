@@ -1,7 +1,7 @@
-"""What all nouns have in common: frozen, the same in Python, JSON and a row.
+"""What all nouns share: frozen, and the same in Python, JSON and a row.
 
-A noun is checked where it comes in from outside, by `from_json` or by `checking.checked`. Whoever
-makes one in the program vouches for its values.
+A noun is checked where it enters from outside, by `from_json` or by `checking.checked`. Code that
+creates one vouches for its values.
 """
 
 import re
@@ -16,11 +16,11 @@ from msgspec import Meta
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 MOST = 1e9
-"""The most that a number of seconds or dollars can be: more than anybody means, and so little that
-every clock and calendar can add it up."""
+"""The maximum for seconds and dollars: more than anyone needs, and small enough for every clock
+and calendar to add up."""
 
 LARGEST = 2**53 - 1
-"""The largest whole number: every store, and every reader of JSON, has it exactly."""
+"""The largest whole number that every store and every JSON reader keeps exactly."""
 
 Instant = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -31,16 +31,16 @@ Amount = Annotated[float, Meta(ge=0, le=MOST)]
 Days = Annotated[float, Meta(ge=0, le=100_000)]
 
 
-@lru_cache(maxsize=256)  # a moment is written many times: in a task, its run and their events
+@lru_cache(maxsize=256)  # a moment is often written many times: in a task, its run and their events
 def instant(moment: datetime) -> str:
-    """Fixed width and one zone, so that the order of the texts is the order of the moments."""
+    """Fixed width and one time zone, so that texts sort in the order of the moments."""
     utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    text = msgspec.json.encode(utc)[1:-2].decode()  # as `isoformat`, for a sixth of the time
+    text = msgspec.json.encode(utc)[1:-2].decode()  # like `isoformat`, in a sixth of the time
     return f"{text}+00:00" if utc.microsecond else f"{text}.000000+00:00"
 
 
 def in_utc(moment: datetime) -> datetime:
-    """The same moment in the one zone that is kept; one outside of the calendar is a ValueError."""
+    """The same moment in UTC, as it is stored; one outside of the calendar is a ValueError."""
     try:
         return moment.astimezone(UTC)
     except OverflowError:
@@ -48,8 +48,8 @@ def in_utc(moment: datetime) -> datetime:
 
 
 def each_once(values: Iterable[str]) -> tuple[str, ...]:
-    """Names as they are kept: sorted, and each once. What are no texts stay as they are: a single
-    text, although it has many characters, is refused where it is checked."""
+    """Names as they are stored: sorted, without duplicates. Other values stay as they are: a single
+    string, though it is iterable, is refused where it is checked."""
     unfit: Any = values
     return tuple(sorted(set(values))) if _are_texts(values) else unfit
 
@@ -61,17 +61,17 @@ def _are_texts(values: object) -> bool:
 
 
 def without_nul(text: str) -> str:
-    """The text with a stand-in for NUL, which not every store can keep: all keep the same."""
+    """The text with NUL replaced: not every store can keep it, and all must keep the same."""
     return text.replace("\0", "\ufffd")
 
 
 def without_nul_in_json(text: str) -> str:
-    """The same for JSON, where NUL is spelled; a spelled backslash before it makes it none."""
+    """The same for JSON, where NUL is an escape; after an escaped backslash it is none."""
     return _NUL.sub(r"\1\\ufffd", text) if "\\u0000" in text else text
 
 
 class Frozen(msgspec.StructMeta):
-    """What holds for every noun, so that none has to say it: an unknown field is an error."""
+    """The options of every noun in one place: an unknown field is an error."""
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], inside: dict[str, Any], frozen: bool = True
@@ -83,7 +83,7 @@ class Frozen(msgspec.StructMeta):
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Noun(msgspec.Struct, metaclass=Frozen, frozen=True):
-    """Frozen and strict about its fields, so that a typing error is an error and not a silence."""
+    """Frozen and strict about its fields, so that a typo is an error and not ignored."""
 
     if TYPE_CHECKING:
 
@@ -91,17 +91,17 @@ class Noun(msgspec.Struct, metaclass=Frozen, frozen=True):
             """The same noun with these fields changed. The caller vouches for the values."""
 
     else:
-        evolve = msgspec.Struct.__replace__  # itself: to pass the fields on takes as long again
+        evolve = msgspec.Struct.__replace__  # an alias: forwarding the fields takes as long again
 
     def json(self) -> str:
         """The noun as JSON, its fields in their order."""
         return without_nul_in_json(msgspec.json.encode(self).decode())
 
     def plain(self) -> dict[str, Any]:
-        """What its JSON says, as plain values."""
+        """Its JSON as plain values."""
         return dict(msgspec.json.decode(msgspec.json.encode(self)))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The noun that wrote this JSON; anything else is a ValueError."""
+        """The noun with this JSON; anything else is a ValueError."""
         return msgspec.json.decode(text, type=cls)

@@ -1,4 +1,4 @@
-"""How long work usually takes, by the runs that ended well, and when the rest will be done."""
+"""How long work usually takes, based on successful runs, and when the rest will be done."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
@@ -8,11 +8,11 @@ from codefleet.domain import graph
 from codefleet.domain.words import Complexity
 
 LEAST_LEFT = 0.1
-"""A run that has taken longer than usual is expected to need this share of the usual time more."""
+"""A run that has taken longer than usual is expected to need this share of the usual time."""
 
 
 class Took(NamedTuple):
-    """A run that ended well, and how long it took."""
+    """A successful run, and how long it took."""
 
     coder: str
     complexity: Complexity | None
@@ -31,7 +31,7 @@ def usual(took: Sequence[Took], coder: str | None, complexity: Complexity | None
 
 
 def left_of(elapsed: float, usual: float) -> float:
-    """How many seconds a run needs that has worked for `elapsed` seconds already."""
+    """How many more seconds a run needs after `elapsed` seconds of work."""
     return max(usual - elapsed, usual * LEAST_LEFT)
 
 
@@ -42,10 +42,10 @@ def left(
     beyond: float = 0.0,
     seats: int,
 ) -> float | None:
-    """How many seconds until all of this is done, or None if nobody is there to do it.
+    """How many seconds until all of this is done, or None if there is no seat to do it.
 
-    `needed` are the seconds that each task still takes, `beyond` the seconds of tasks that are not
-    listed. Whichever is longer decides: the work shared by all seats, or the longest chain.
+    `needed` holds the seconds that each task still takes, `beyond` those of unlisted tasks.
+    Whichever is longer decides: the work shared by all seats, or the longest chain.
     """
     if not needed and not beyond:
         return 0.0

@@ -1,4 +1,4 @@
-"""How often a task goes on after a stop that is nobody's failure, before the fleet gives it up."""
+"""How often a task continues after a stop that is nobody's fault, before the fleet gives up."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
@@ -11,17 +11,17 @@ MOST_WAITS = 60
 
 
 def begun(earlier: Sequence[Run]) -> Sequence[Run]:
-    """The runs that got to work: one that only found its session gone breaks no row of others."""
+    """The runs that got to work: one that only lost its session does not break a series."""
     return [run for run in earlier if run.reason is not Reason.SESSION_LOST]
 
 
 def may_restart(earlier: Sequence[Run], most: int) -> bool:
-    """May an agent that was stuck be started again? What was before a failure is forgiven."""
+    """May a stuck agent be restarted? Stops before the last such failure do not count."""
     return len(list(_since_failure(earlier, Reason.STUCK))) < most
 
 
 def may_continue(run: Run, earlier: Sequence[Run]) -> bool:
-    """May a run with a full context be continued? Not when three in a row added nothing to it."""
+    """May a run with a full context be continued? Not if three in a row added no work."""
     runs = [*begun(earlier), run]
     fruitless = takewhile(
         lambda pair: pair[0].reason is Reason.CONTEXT_FULL and _work(pair[0]) == _work(pair[1]),
@@ -31,7 +31,7 @@ def may_continue(run: Run, earlier: Sequence[Run]) -> bool:
 
 
 def may_wait(earlier: Sequence[Run]) -> bool:
-    """May one more trouble at a provider be waited out? It lasts about an hour, then it is ours."""
+    """May another provider outage be waited out? After about an hour it counts as a failure."""
     waits = takewhile(
         lambda run: run.outcome is Outcome.RELEASED and run.reason is Reason.CRASHED,
         reversed(begun(earlier)),
@@ -49,5 +49,5 @@ def _since_failure(earlier: Sequence[Run], reason: Reason) -> Iterator[Run]:
 
 
 def _work(run: Run) -> tuple[int, Sequence[Change]] | None:
-    """What the agents themselves made. The tip tells less: it moves when the trunk is merged in."""
+    """What the agents themselves made. The tip also moves when the trunk is merged."""
     return (run.evidence.commits, run.evidence.changes) if run.evidence else None

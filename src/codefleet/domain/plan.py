@@ -15,7 +15,7 @@ Prompt = Annotated[str, Meta(max_length=1_000_000)]
 
 
 class StagePlan(Noun):
-    """One stage as its author wrote it; `judges` names the stages of which it picks the best."""
+    """One stage as its author wrote it; `judges` names the stages from which it picks the best."""
 
     name: str
     prompt: Prompt = ""
@@ -39,7 +39,7 @@ class StagePlan(Noun):
 
     def __post_init__(self) -> None:
         if self.on_failure not in ("fail", "continue") and not RETRY.fullmatch(self.on_failure):
-            raise ValueError("on_failure is fail, continue or retry N")
+            raise ValueError("on_failure must be fail, continue or retry N")
 
 
 class Plan(Noun):
@@ -57,6 +57,6 @@ class Plan(Noun):
 
 
 def called(number: int, name: object, lines: Sequence[int]) -> str:
-    """How a complaint calls a stage: its line where that is known, its place from 1, its name."""
+    """How a message names a stage: its line if that is known, its number from 1, its name."""
     it = f"stage {number + 1} ({str(name)[:40]})" if name else f"stage {number + 1}"
     return f"line {lines[number]}: {it}" if number < len(lines) else it

@@ -1,4 +1,4 @@
-"""What can be wrong with a plan: names, needs that go in circles, results nobody has yet."""
+"""What can be wrong with a plan: names, cycles of needs, results that do not exist yet."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ NAME = re.compile(r"[A-Za-z_][\w-]{0,63}")
 
 
 def check(plan: Plan, lines: Sequence[int]) -> None:
-    """Everything that can be wrong between stages."""
+    """Check everything that can be wrong between stages."""
     seen: set[str] = set()
     for number, stage in enumerate(plan.stages):
         place = called(number, stage.name, lines)
@@ -42,14 +42,14 @@ def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[t
     names = plan.names
     known = f"the stages are {', '.join(names)[:200]}"
     if not NAME.fullmatch(stage.name):
-        yield f"{stage.name[:40]!r} is no name", "letters, digits, - and _, a letter first"
+        yield f"{stage.name[:40]!r} is not a name", "use letters, digits, - and _, a letter first"
     if stage.name in seen:
         yield "two stages have this name", "give each its own name"
     for need in (*stage.needs, *stage.judges):
         if need not in names:
             yield f"there is no stage {need!r}", did_you_mean(need, names, known)
     if stage.inherit and not stage.needs:
-        yield "it inherits from nobody", "name the stages it needs, or start it new"
+        yield "it inherits from no stage", "name the stages it needs, or drop inherit"
     if set(stage.judges) - set(stage.needs):
         yield "it judges a stage that it does not need", "put the stages it judges into needs"
     if stage.judges and stage.inherit:
@@ -58,11 +58,11 @@ def _problems(stage: StagePlan, plan: Plan, seen: Collection[str]) -> Iterator[t
 
 
 def _of_the_task(stage: StagePlan) -> Iterator[tuple[str, str]]:
-    """What is wrong with the task that it becomes."""
+    """What is wrong with the task that the stage becomes."""
     if stage.gate is None and not stage.prompt:
-        yield "it has no prompt", "say what the agent is to do, or make it a gate for humans"
+        yield "it has no prompt", "say what the agent should do, or make it a gate for humans"
     if stage.gate is not None and not stage.gate.strip():
-        yield "its gate asks nothing", "write what a human is to decide"
+        yield "its gate asks nothing", "say what a human should decide"
     try:
         scope.valid(stage.scope)
         command.valid(stage.checks)
@@ -71,7 +71,7 @@ def _of_the_task(stage: StagePlan) -> Iterator[tuple[str, str]]:
 
 
 def _check_results(place: str, stage: StagePlan, plan: Plan, above: Collection[str]) -> None:
-    """Whose results it speaks of must exist and be known when it starts."""
+    """The results that it refers to must exist and be known when it starts."""
     for said, who, field in _asked(place, stage):
         name = _name(who, plan)
         if name is None and field not in template.FIELDS and _may_be_code(said, who):
@@ -87,13 +87,13 @@ def _check_results(place: str, stage: StagePlan, plan: Plan, above: Collection[s
             )
         if name not in above:
             raise Invalid(
-                f"{place}: {said}: {name} need not be done before it starts",
+                f"{place}: {said}: {name} may not be done when it starts",
                 hint=f"add {name} to its needs",
             )
 
 
 def _asked(place: str, stage: StagePlan) -> list[Variable]:
-    """The results that its prompt, its gate and its condition speak of."""
+    """The results that its prompt, its gate and its condition refer to."""
     asked = [*template.variables(f"{stage.prompt}\n{stage.gate or ''}")]
     if stage.when is None:
         return asked
@@ -105,7 +105,7 @@ def _asked(place: str, stage: StagePlan) -> list[Variable]:
 
 
 def _may_be_code(said: str, who: int | str) -> bool:
-    """A prompt may hold code with names in braces, which speak of no stage."""
+    """A prompt may contain code with names in braces that refer to no stage."""
     return isinstance(who, str) and said.startswith("{")
 
 
@@ -116,7 +116,7 @@ def _name(who: int | str, plan: Plan) -> str | None:
 
 
 def _above(needs: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Of each stage, all those that have ended before it starts."""
+    """For each stage, all those that have ended before it starts."""
     found: dict[str, set[str]] = {}
     for name in graph.order(needs):
         found[name] = set(needs[name]).union(*(found[need] for need in needs[name]))

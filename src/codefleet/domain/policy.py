@@ -1,9 +1,9 @@
-"""Which agent may use which tool: the rules of humans, and what they answered before.
+"""Which agent may use which tool: the rules, and what humans answered before.
 
 A rule names tools and what they are used on, both as globs. Deny wins, then ask, then allow, and
-what no rule fits is asked: so the order of rules means nothing, and one more rule to deny or to ask
-never gives more leave. A command line counts as the commands it is made of: each has to be allowed,
-and one that is denied is enough.
+anything that no rule matches is asked: so the order of rules does not matter, and another rule to
+deny or ask never grants more. A command line counts as the commands it consists of: each has to be
+allowed, and a single denied one is enough.
 """
 
 import re
@@ -17,7 +17,7 @@ from codefleet.domain.noun import Noun, Text
 
 
 class Ruling(StrEnum):
-    """What is to happen when an agent wants to use a tool."""
+    """What happens when an agent wants to use a tool."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -25,7 +25,7 @@ class Ruling(StrEnum):
 
 
 class Rule(Noun):
-    """One rule of the policy; what it leaves out fits everything."""
+    """One rule of the policy; an omitted field matches everything."""
 
     tool: Text = "*"
     match: Text = "*"
@@ -40,14 +40,14 @@ class Rule(Noun):
 
 
 class Decision(NamedTuple):
-    """A ruling, and the rule or the human's words it comes from."""
+    """A ruling, and the rule or human answer behind it."""
 
     ruling: Ruling
     why: str = ""
 
 
 class Answer(StrEnum):
-    """What a human can say to an agent that asks for leave."""
+    """What a human can answer to a permission request."""
 
     ALLOW = "allow"
     ALWAYS = "always"
@@ -64,12 +64,12 @@ HIDES_A_COMMAND = re.compile(r"`|\$\(|[<>]")
 
 
 def is_meant(tool: str, globs: Iterable[str]) -> bool:
-    """Does one of these name this tool? `bash` means `Bash`: who forbids it is to be obeyed."""
+    """Does one of these name this tool? `bash` means `Bash`, so that forbidding it works."""
     return any(fnmatchcase(tool.casefold(), glob.casefold()) for glob in globs)
 
 
 def decide(rules: Sequence[Rule], asked: Iterable[Question], tool: str, detail: str) -> Decision:
-    """May this tool be used on this? The rules tell or, where they leave it to humans, these."""
+    """May this tool be used on this? The rules decide or, if they ask, earlier answers do."""
     ruled = judge(rules, tool, detail)
     if ruled.ruling is not Ruling.ASK:
         return ruled
@@ -77,7 +77,7 @@ def decide(rules: Sequence[Rule], asked: Iterable[Question], tool: str, detail: 
 
 
 def judge(rules: Sequence[Rule], tool: str, detail: str) -> Decision:
-    """What the rules say by themselves."""
+    """What the rules alone decide."""
     parts = list(_commands(detail))
     for ruling in (Ruling.DENY, Ruling.ASK):
         for rule in rules:
@@ -94,7 +94,7 @@ def judge(rules: Sequence[Rule], tool: str, detail: str) -> Decision:
 
 
 def remembered(asked: Iterable[Question], tool: str, detail: str) -> Decision | None:
-    """What a human answered last to the same request, or for good to one for the same tool."""
+    """The last answer of a human to the same request, or an `always` for the same tool."""
     found: Decision | None = None
     for question in asked:
         answer = answer_in(question.answer or "")
@@ -107,13 +107,13 @@ def remembered(asked: Iterable[Question], tool: str, detail: str) -> Decision | 
 
 
 def answer_in(text: str) -> Answer | None:
-    """The answer that a human's words begin with; None when they are no answer."""
+    """The answer that a human's reply begins with; None if it is no answer."""
     first = next(iter(re.findall(r"\w+", text.lower())), "")
     return SYNONYMS.get(first) or (Answer(first) if first in ANSWERS else None)
 
 
 def _commands(detail: str) -> Iterator[str]:
-    """The commands of a command line; anything else is the one thing it is."""
+    """The commands of a command line; anything else counts as one."""
     for part in BETWEEN_COMMANDS.split(HARMLESS.sub("", detail)):
         if command := part.strip(" \t\r({"):
             yield command

@@ -1,4 +1,4 @@
-"""What tokens cost when a program tells no money: a price per model, found by its name."""
+"""What tokens cost if a program reports no money: a price per model, found by its name."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -13,7 +13,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class Source(StrEnum):
-    """How a line of the bill came about."""
+    """Where a line of the bill comes from."""
 
     REPORTED = "reported"
     PRICED = "priced"
@@ -45,7 +45,7 @@ Prices = Mapping[str, Price]
 
 
 class Bill(NamedTuple):
-    """What came on top, with its money, and where the money is from."""
+    """The added usage with its cost, and where the cost comes from."""
 
     usage: Usage
     source: Source
@@ -54,7 +54,7 @@ class Bill(NamedTuple):
 def bill(
     usage: Usage, model: str | None, tables: Sequence[Prices], *, reports_cost: bool = False
 ) -> Bill:
-    """Put a price on what a program told; one that `reports_cost` and told none asks for none."""
+    """Price what a program reported; one that `reports_cost` and reported none charges none."""
     price = None if usage.cost_usd else find(model, tables)
     if price:
         return Bill(usage.evolve(cost_usd=price.of(usage)), Source.PRICED)
@@ -63,7 +63,7 @@ def bill(
 
 
 def estimate(prompt: int, output: int, model: str | None, tables: Sequence[Prices]) -> Bill:
-    """A guess from the characters that went in and came out, for a program that tells nothing."""
+    """An estimate from the characters in and out, for a program that reports no usage."""
     guess = Usage(
         input_tokens=prompt // CHARACTERS_PER_TOKEN, output_tokens=output // CHARACTERS_PER_TOKEN
     )

@@ -1,4 +1,4 @@
-"""Reading `result.json`, which an agent wrote: what can be read counts, the rest is told."""
+"""Reading an agent's `result.json`: what can be read counts, the rest is reported."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ MOST_ITEMS = 20
 TEXTS = ("summary", "tests", "question", "choice")
 LISTS = ("next_steps", "options")
 OF_GIT = ("files_changed", "commits")
-"""Here git's word counts, so the agent's is not even read."""
+"""Git decides these, so the agent's values are not even read."""
 
 
 class Read(NamedTuple):
@@ -24,7 +24,7 @@ class Read(NamedTuple):
 
 
 def read(text: str) -> Read:
-    """The result that an agent wrote, as far as it makes sense; nothing it wrote raises."""
+    """The agent's result, as far as it makes sense; nothing in it raises."""
     try:
         given = json.loads(text)
     except (ValueError, RecursionError) as wrong:
@@ -37,7 +37,7 @@ def read(text: str) -> Read:
 
 
 def corrected(result: Result, seen: Evidence) -> Result:
-    """The result with files and commits as git has them, whatever the agent said."""
+    """The result with files and commits from git, whatever the agent reported."""
     return result.evolve(
         files_changed=tuple(change.path for change in seen.changes), commits=seen.commits
     )
@@ -46,12 +46,12 @@ def corrected(result: Result, seen: Evidence) -> Result:
 def _fields(given: Mapping[str, Any], problems: list[str]) -> Iterator[tuple[str, Any]]:
     """Each field that can be read; what is wrong with the others goes to `problems`."""
     if unknown := sorted(set(given) - {"status", *TEXTS, *LISTS, *OF_GIT}):
-        problems.append(f"it has no field {', '.join(_clean(name)[:40] for name in unknown[:5])}")
+        problems.append(f"unknown fields: {', '.join(_clean(name)[:40] for name in unknown[:5])}")
     if given.get("status") in Claimed.__members__.values():
         yield "status", Claimed(given["status"])
     else:
-        problems.append(f"its status is none of {', '.join(Claimed)}")
-    for names, reading, kind in ((TEXTS, _text, "a text"), (LISTS, _list, "a list of texts")):
+        problems.append(f"its status is not one of {', '.join(Claimed)}")
+    for names, reading, kind in ((TEXTS, _text, "a string"), (LISTS, _list, "a list of strings")):
         for name in names:
             value = given.get(name)
             if (found := reading(value)) is not None:
@@ -76,5 +76,5 @@ def _list(value: object) -> tuple[str, ...] | None:
 
 
 def _clean(text: str) -> str:
-    """Half a surrogate pair, which JSON can spell, cannot be stored."""
+    """Replace lone surrogates, which JSON can spell but no store can keep."""
     return text.encode(errors="replace").decode().strip()

@@ -1,4 +1,4 @@
-"""Which coder and model do a task: rules that look at its labels, priority, complexity and repo."""
+"""Which coder and model get a task: rules on its labels, priority, complexity and repo."""
 
 from collections.abc import Iterable
 
@@ -8,13 +8,13 @@ from codefleet.domain.words import Complexity
 
 
 class Route(Noun):
-    """A rule: tasks that fit everything it names go to its coder and model."""
+    """A rule: tasks that match everything it names go to its coder and model."""
 
     name: Text
-    """What `fleet show` calls the rule."""
+    """The name of the rule, as `fleet show` prints it."""
 
     labels: tuple[str, ...] = ()
-    """Every one of these must be on the task."""
+    """Only tasks with all of these labels."""
 
     repo: str | None = None
     """Only tasks of this repo."""
@@ -26,10 +26,10 @@ class Route(Noun):
     """Only tasks at most this urgent."""
 
     complexity: tuple[Complexity, ...] = ()
-    """Only tasks this hard."""
+    """Only tasks of these complexities."""
 
     coder: str | None = None
-    """The agent program for them."""
+    """The coder for them."""
 
     model: str | None = None
     """The model for them."""
@@ -50,5 +50,5 @@ def coder_for(task: Task, routes: Iterable[Route], default: str) -> str:
 
 
 def choose(task: Brief, routes: Iterable[Route]) -> Route | None:
-    """The first rule that fits."""
+    """The first rule that matches."""
     return next((route for route in routes if route.fits(task)), None)

@@ -15,7 +15,7 @@ from codefleet.domain.words import State
 class Want(NamedTuple):
     """What a runner asks for when it claims. Empty means "any".
 
-    `resting` names what may not start now, as (repo, coder); the coder is empty for tasks that name
+    `resting` lists what may not start now, as (repo, coder); the coder is empty for tasks that name
     none.
     """
 
@@ -43,7 +43,7 @@ class Why(StrEnum):
 
 
 class Hold(NamedTuple):
-    """Why a pending task does not start: the kind, a sentence, and the tasks behind it."""
+    """Why a pending task does not start: the kind, a sentence, and the tasks that cause it."""
 
     why: Why
     text: str
@@ -61,10 +61,10 @@ def hold(
     agents: Sequence[Agent] | None = None,
     spent_up: str = "",
 ) -> Hold | None:
-    """Why this pending task may not start now, or None when only a free seat is missing.
+    """Why this pending task may not start now, or None if it only lacks a free seat.
 
-    `resting` tells of the rest of the account that it would use, `spent_up` of a day's budget that
-    is spent. Without `agents`, the caller has seen to it that the task's assignee is free.
+    `resting` describes the rest of the account that it would use, `spent_up` a daily budget that is
+    spent. Without `agents`, the caller has made sure that the task's assignee is free.
     """
     if task.paused or fleet_paused:
         who = "it" if task.paused else "the whole fleet"
@@ -86,10 +86,10 @@ def hold(
 def decide(
     candidates: Iterable[Task], busy: Iterable[Task], *, seats: int, now: datetime
 ) -> Iterator[Task]:
-    """The tasks to start, most urgent first, each free of collisions with all that runs.
+    """The tasks to start, most urgent first, none colliding with running ones.
 
-    Candidates come in order of urgency with everything they need completed; a task just chosen
-    counts as busy for the ones after it. `busy` is read once a candidate has a scope, not before.
+    Candidates come in order of urgency with all their needs completed; a chosen task counts as busy
+    for the ones after it. `busy` is not read until a candidate has a scope.
     """
     unread = iter(busy)
     running: list[Task] = []
@@ -98,7 +98,7 @@ def decide(
         if seats <= 0:
             return
         claim = (task.repo, task.scope)
-        # What runs only grows here, so whoever blocked this claim once blocks it still.
+        # `running` only grows here, so what blocked this claim once still blocks it.
         if blocker.get(claim, task.id) != task.id:
             continue
         if task.scope:
@@ -114,24 +114,24 @@ def decide(
 
 
 def takes(runner: Runner, task: Task) -> bool:
-    """Does this runner take tasks for that coder?"""
+    """Does this runner take tasks for that task's coder?"""
     return runner.coder is None or task.coder in (None, runner.coder)
 
 
 def clock(moment: datetime, now: datetime) -> str:
-    """The time of day, with its date when that is not today; the whole fleet reads UTC."""
+    """The time of day in UTC, with its date if that is not today."""
     at, today = moment.astimezone(UTC), now.astimezone(UTC).date()
     return f"{at:%H:%M:%S} UTC" if at.date() == today else f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def _was_written_later(task: Task, now: datetime) -> bool:
-    """Does its rest begin in the future? Then the clock that wrote it has been set right since."""
+    """Does its rest begin in the future? Then the clock that wrote it has since been corrected."""
     return task.resting_since is not None and task.resting_since > now
 
 
 def waits_for_remote(away: Away, now: datetime) -> str:
     """What a task or an agent waits for while a remote does not answer."""
-    return f"waits for the remote of {away.repo}, away since {clock(away.since, now)}"
+    return f"waits for the remote of {away.repo}, unreachable since {clock(away.since, now)}"
 
 
 def _waits_for(unmet: Sequence[Task]) -> Hold:
@@ -147,12 +147,12 @@ def _waits_for_agent(name: str, agents: Iterable[Agent]) -> Hold | None:
     states = {agent.state for agent in agents if agent.name == name}
     if "idle" in states:
         return None
-    absent = "" if "working" in states else ", and no runner has that seat now"
+    absent = "" if "working" in states else ", but no runner has that seat now"
     return Hold(Why.ASSIGNED, f"waits for {name}{absent}")
 
 
 def _few(names: Sequence[str]) -> str:
-    """At most three names and a number, because a line of status has to stay a line."""
+    """At most three names and a count, because a status entry has to fit on a line."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
 

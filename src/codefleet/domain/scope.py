@@ -1,9 +1,9 @@
-"""Which files a task claims, and whether two claims can meet.
+"""Which files a task claims, and whether two claims overlap.
 
-A scope is a list of paths and globs, read from the root of the repository. A plain path names that
-file, or that folder with all it holds. A glob is read as `.gitignore` reads it. The question "can
-one path match both?" is answered exactly for plain paths and `dir/**`, and with "yes" wherever two
-globs cannot be told apart.
+A scope is a list of paths and globs, relative to the root of the repository. A plain path names
+that file, or that folder and everything in it. A glob means what it means in `.gitignore`. "Can one
+path match both?" is answered exactly for plain paths and `dir/**`, and with "yes" if two globs
+cannot be told apart.
 """
 
 import re
@@ -34,12 +34,12 @@ def valid(globs: Iterable[str]) -> None:
 
 
 def matches(scope: Iterable[str], path: str) -> bool:
-    """Is this path inside the scope? A scope of nothing holds nothing."""
+    """Is this path inside the scope? An empty scope contains nothing."""
     return _spec(tuple(_rooted(glob) for glob in scope)).match_file(path)
 
 
 def overlap(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | None:
-    """The first pair of globs that can name the same file, or None when no file is in both."""
+    """The first pair of globs that can name the same file, or None if no file is in both."""
     others = tuple(theirs)
     for mine in ours:
         for other in others:
@@ -49,7 +49,7 @@ def overlap(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | Non
 
 
 def _is_a_path(glob: str) -> bool:
-    """A name inside the repository, in visible characters; git reads a leading ! or # otherwise."""
+    """A visible name inside the repository; to git, a leading ! or # means something else."""
     parts = {part for part in glob.split("/") if part not in ("", ".")}
     visible = all(map(is_visible, glob)) and glob == glob.strip()
     return bool(parts) and visible and ".." not in parts and glob[0] not in "!#"
@@ -67,13 +67,13 @@ def _is_readable(glob: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _spec(lines: tuple[str, ...]) -> "GitIgnoreSpec":
-    from pathspec import GitIgnoreSpec  # here, because it is slow to import and seldom needed
+    from pathspec import GitIgnoreSpec  # imported here, because it is slow and rarely needed
 
     return GitIgnoreSpec.from_lines(lines)
 
 
 def _rooted(glob: str) -> str:
-    """The glob as a line of `.gitignore`; only a bare name with a wild card is at any depth."""
+    """The glob as a line of `.gitignore`; only a bare name with a wildcard matches at any depth."""
     path = "/".join(part for part in glob.split("/") if part not in ("", "."))
     any_depth = WILD & set(glob) and "/" not in glob.rstrip("/")
     return f"{'**' if any_depth else ''}/{path}{'/' if glob.endswith('/') else ''}"
@@ -87,7 +87,7 @@ def _meet(left: str, right: str) -> bool:
 def _paths_meet(left: list[str], right: list[str]) -> bool:
     """Can one path be inside both? A pattern that ends names a file or a whole folder.
 
-    `here[j]` says whether what is left of both can meet. Filled from the end, it costs the product
+    `here[j]` says whether the rest of both can overlap. Filled from the end, it costs the product
     of the lengths, so that no pair of globs can make a claim slow.
     """
     below = [True] * (len(right) + 1)
@@ -103,7 +103,7 @@ def _paths_meet(left: list[str], right: list[str]) -> bool:
 
 
 def _names_meet(left: str, right: str) -> bool:
-    """Can one name match both? Two wild names are told apart only by how they begin and end."""
+    """Can one name match both? Two wildcard names differ only if their beginnings or ends do."""
     if not WILD & {*left, *right}:
         return left == right
     if not WILD & set(left):
@@ -114,7 +114,7 @@ def _names_meet(left: str, right: str) -> bool:
 
 
 def _could_match(glob: str, name: str) -> bool:
-    """An unreadable glob in an old task counts as a match: it may delay work, never stop claims."""
+    """An unreadable glob in an old task counts as a match: it delays work, but blocks no claim."""
     try:
         return _spec((f"/{glob}",)).match_file(name)
     except UNREADABLE:
@@ -126,10 +126,10 @@ def _begin_alike(left: str, right: str) -> bool:
 
 
 def _head(name: str) -> str:
-    """The letters before the first wild card."""
+    """The characters before the first wildcard."""
     return name[: min(name.index(c) for c in WILD if c in name)]
 
 
 def _tail(name: str) -> str:
-    """The letters after the last wild card, last one first."""
+    """The characters after the last wildcard, reversed."""
     return name[max(name.rfind(c) for c in "*?]\\") + 1 :][::-1]

@@ -1,8 +1,8 @@
-"""By which words is a task found? Both sides of a text search: what is kept, and what is asked.
+"""Which words find a task? Both sides of a text search: what is stored, and what is asked.
 
-A task has the words of its title, of its labels and of the beginning of its prompt, whatever their
-case. A word that is asked for stands for every word that begins so; one of one or two letters only
-for itself. The stores keep the words as text: `kept` and `asked` change only with a migration.
+A task has the words of its title, of its labels and of the beginning of its prompt, regardless of
+case. A search word matches every word that begins with it; one of one or two letters matches only
+itself. The stores keep the words as text: `kept` and `asked` change only with a migration.
 """
 
 import re
@@ -12,9 +12,9 @@ from zlib import crc32
 from codefleet.domain.model import Task
 
 READ = 20_000
-"""So many characters of a prompt are searched: what people write, not the logs they paste below."""
+"""How many characters of a prompt are searched: what people write, not the logs they paste."""
 MOST_KEPT = 250_000
-"""So many characters of words are kept at most: an index of PostgreSQL takes a megabyte of them."""
+"""How many characters of words are kept at most: a PostgreSQL index takes up to a megabyte."""
 MOST_ASKED = 20
 SHORT, LONG, RUN = 3, 40, 8
 
@@ -22,29 +22,29 @@ _SMALL = bytes(ord(chr(b).lower()) if b < 128 and chr(b).isalnum() else 32 for b
 _SHAPE = bytes(
     ord("A") if 65 <= b <= 90 else ord("a") if small != 32 else 32 for b, small in enumerate(_SMALL)
 )
-# Not compiled here, but when they are needed: most commands search for nothing.
+# Compiled only when needed, because most commands do not search.
 _WORD = r"[^\W_]+"
 _HUMP = r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 
 
 def kept(task: Task) -> str:
-    """The words of a task, each once, each with a space before and behind it."""
+    """The words of a task, each once, with a space before and after it."""
     plain = _plain(" ".join((task.title, *task.labels, task.prompt[:READ])))
     words = dict.fromkeys(map(_cut, dict.fromkeys(_words(plain))))
-    if not plain.isascii() or _may_have_humps(plain):  # else there is no need to look at each word
+    if not plain.isascii() or _may_have_humps(plain):  # otherwise no word needs a closer look
         words |= dict.fromkeys(_parts(dict.fromkeys(re.findall(_WORD, plain))))
     found = f" {' '.join(words)} "
     return found if len(found) <= MOST_KEPT else found[: found.rindex(" ", 0, MOST_KEPT) + 1]
 
 
 def mark(task: Task) -> int:
-    """A number that differs when a task's words may differ, for less than it takes to find them."""
+    """A number that changes if a task's words may have changed; cheaper than finding the words."""
     text = "\n".join((task.title, *task.labels, task.prompt[:READ])).encode(errors="replace")
     return len(text) << 32 | crc32(text)
 
 
 def asked(text: str) -> list[str]:
-    """The words of a question, each as it must occur in what is kept."""
+    """The words of a query, each as it must occur in what is kept."""
     words = dict.fromkeys(map(_cut, _words(_plain(text))))
     return [_as_kept(word) for word in list(words)[:MOST_ASKED]]
 
@@ -55,29 +55,29 @@ def _as_kept(word: str) -> str:
 
 
 def _words(plain: str) -> list[str]:
-    """The words of a text in small letters; of a plain one in a tenth of the time."""
+    """The words of a text in lower case; for ASCII in a tenth of the time."""
     if plain.isascii():
         return plain.encode().translate(_SMALL).decode().split()
     return re.findall(_WORD, plain.casefold())
 
 
 def _plain(text: str) -> str:
-    """A letter with an accent is one letter, however it was typed."""
+    """An accented letter is one letter, however it was typed."""
     if text.isascii():
         return text
-    from unicodedata import normalize  # here, because it is large and seldom needed
+    from unicodedata import normalize  # imported here, because it is large and rarely needed
 
     return normalize("NFKC", text)
 
 
 def _may_have_humps(plain: str) -> bool:
-    """A cheap look at a plain text before the dear one."""
+    """A cheap check of ASCII text before the expensive one."""
     shape = plain.encode().translate(_SHAPE)
     return b"aA" in shape or b"AAa" in shape
 
 
 def _parts(words: Iterable[str]) -> Iterator[str]:
-    """What words are made of: `TaskQuery` is found by `query` as well."""
+    """The parts of words: `TaskQuery` is also found by `query`."""
     for word in words:
         if not word.isascii():
             folded = word.casefold()
@@ -87,19 +87,19 @@ def _parts(words: Iterable[str]) -> Iterator[str]:
 
 
 def _borders(word: str) -> Iterator[int]:
-    """Where another word may begin in a language that writes no spaces: at each letter."""
+    """Where another word may begin in a language without spaces: at each letter."""
     for at in range(1, len(word)):
         if _is_unspaced(word[at]) or _is_unspaced(word[at - 1]):
             yield at
 
 
 def _is_unspaced(letter: str) -> bool:
-    """Is it Japanese, Chinese or Korean? Compared, since a regex for so many is slow to make."""
+    """Is it Japanese, Chinese or Korean? Compared, since such a regex is slow to compile."""
     return "\u3040" <= letter <= "\ud7af"
 
 
 def _cut(word: str) -> str:
-    """As much of a word as is compared."""
+    """The part of a word that is compared."""
     if len(word) <= RUN:
         return word
     return word[: RUN if _is_unspaced(word[0]) else LONG]

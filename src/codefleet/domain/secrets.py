@@ -1,9 +1,9 @@
-"""What looks like a key becomes stars, and everything keeps its length in bytes.
+"""Redact what looks like a key, and keep the length in bytes.
 
-Keys are known by their shape (`ghp_...`, a PEM block), by what stands before them (`password=`,
-`Authorization: Bearer`), or because the agent was given them in its environment. Each pattern takes
-all it can and a function then judges what it took: so a line of any length is read just once, and
-what looks like a key but is a word, a hash or a call in source code stays.
+Keys are recognized by their shape (`ghp_...`, a PEM block), by what precedes them (`password=`,
+`Authorization: Bearer`), or because they are in the agent's environment. Each pattern matches as
+much as it can, and a function then judges the match: so a line of any length is read just once, and
+a word, a hash or a call in source code that only looks like a key is kept.
 """
 
 import re
@@ -13,20 +13,20 @@ from typing import NamedTuple
 MARK = b"[redacted]"
 SHORTEST_VALUE = 8
 SHORTEST_LISTED = 6
-"""Shorter values, such as `true` or a port, are in every other line."""
+"""Shorter values, such as `true` or a port, occur in every other line."""
 STEP = 1 << 18
 SHORT = 1 << 12
-"""Up to so many bytes one look for any hint at all is the quickest; almost all lines have none."""
+"""Up to this many bytes, one search for any hint at all is the fastest; most lines have none."""
 
-# A key does not begin inside a word; before it, an escape of JSON or of a URL, or the colour that a
-# terminal is told, is no word.
+# A key does not begin inside a word. An escape of JSON or of a URL, or a terminal's colour code,
+# may precede it and is no word.
 _NO_WORD = re.compile(rb"(?:^|[^A-Za-z0-9_-]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|[0-9]m)\Z")
 GAP = re.compile(
     rb"(?:\x1b\[[0-?]*[ -/]*[@-~]"  # a colour
-    rb"|\\+(?:u001[bB]|x1[bB]|033|e)\[[0-9;:?]*[A-Za-z]"  # one inside a text of JSON
-    rb"|(?:[\r\n]|\\+[rn])[ \t]*)"  # a new line, and how far it is indented
+    rb"|\\+(?:u001[bB]|x1[bB]|033|e)\[[0-9;:?]*[A-Za-z]"  # one inside a JSON string
+    rb"|(?:[\r\n]|\\+[rn])[ \t]*)"  # a line break and its indentation
 )
-"""What may stand in the middle of a value where a terminal or a program broke it."""
+"""What may interrupt a value that a terminal or a program has wrapped or coloured."""
 GAP_SIGNS = (b"\n", b"\r", b"\x1b[", b"\\")
 _IN_URL = re.compile(rb"[?&][\w.-]*\Z")
 _LABEL = re.compile(
@@ -39,7 +39,7 @@ _SECRET_NAME = re.compile(
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
-    """The text with every key in it made unreadable; `known` are values that are keys for sure."""
+    """The text with every key redacted; `known` are values that are certainly keys."""
     data = text.encode(errors="surrogatepass")
     clean = redact_bytes(data, known)
     return text if clean == data else clean.decode(errors="surrogatepass")
@@ -63,12 +63,12 @@ def redact_bytes(data: bytes, known: Iterable[str] = ()) -> bytes:
 
 
 def is_secret_name(name: str) -> bool:
-    """Does the name of a variable say that its value is a key?"""
+    """Does a variable's name say that its value is a key?"""
     return bool(_SECRET_NAME.search(name))
 
 
 def secret_values(environment: Mapping[str, str], listed: Iterable[str]) -> dict[str, str]:
-    """The secret values, each with the name of its variable: of names that say so, and of all that
+    """The secret values, each with the name of its variable: those whose names say so, and all that
     the owner `listed`, unless a value is too short to be one."""
     every = {*listed}
     return {
@@ -83,7 +83,7 @@ def secret_values(environment: Mapping[str, str], listed: Iterable[str]) -> dict
 
 
 class Shape(NamedTuple):
-    """What every match contains, a pattern with the key as its group `key`, and who judges it."""
+    """What every match contains, a pattern with the key as its group `key`, and its judge."""
 
     hint: bytes
     pattern: re.Pattern[bytes]
@@ -98,10 +98,10 @@ class Shape(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """A key known by what stands before it: one of these words, in any case, begins every match.
+    """A key known by what precedes it: one of these words, in any case, begins every match.
 
-    The words are looked for first, one by one: a pattern that may begin with any of them would be
-    tried at every letter, which is a hundred times slower and keeps all other threads waiting.
+    The words are searched first, one by one: a pattern that may begin with any of them would be
+    tried at every letter, which is a hundred times slower and blocks all other threads.
     """
 
     words: tuple[bytes, ...]
@@ -129,7 +129,7 @@ def _places(word: bytes, data: bytes) -> Iterator[int]:
 
 
 def _find(word: bytes, data: bytes, start: int = 0) -> int:
-    """Like `data.find`, in short steps: between them other threads have their turn."""
+    """Like `data.find`, in short steps, so that other threads get their turn."""
     for at in range(start, len(data), STEP):
         found = data.find(word, at, at + STEP + len(word) - 1)
         if found >= 0:
@@ -138,7 +138,7 @@ def _find(word: bytes, data: bytes, start: int = 0) -> int:
 
 
 def _stars(key: bytes) -> bytes:
-    """As many bytes as the key has, with its line ends where they were."""
+    """As many bytes as the key has, with its line ends kept."""
     if b"\n" in key:
         return re.sub(rb"[^\r\n]", b"*", key)
     room = len(key) - len(MARK)
@@ -146,14 +146,14 @@ def _stars(key: bytes) -> bytes:
 
 
 def _spellings(value: str) -> Iterable[bytes]:
-    """A value as it is, and as it stands inside a text of JSON."""
+    """A value as it is, and as it appears inside a JSON string."""
     plain = value.encode(errors="surrogatepass")
     inside = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return (plain,) if inside == plain else (plain, inside)
 
 
 def _without_broken(values: Sequence[bytes], data: bytes) -> bytes:
-    """The same without values that colours or line breaks stand in the middle of."""
+    """The same for values that colours or line breaks interrupt."""
     if not values or not any(sign in data for sign in GAP_SIGNS):
         return data
     bare = GAP.sub(b"", data)
@@ -173,7 +173,7 @@ def _stars_around_gaps(found: re.Match[bytes]) -> bytes:
 
 
 def _shape(prefix: bytes, body: bytes, shortest: int, longest: int = 1000) -> Shape:
-    """Keys that begin so, and have as many characters."""
+    """Keys with this prefix and a length between these bounds."""
     pattern = re.compile(rb"(?P<key>" + prefix + body + rb"*)")
 
     def fits(key: bytes, found: re.Match[bytes]) -> bool:
@@ -191,12 +191,12 @@ def _stands_alone(found: re.Match[bytes]) -> bool:
 
 
 def _is_mixed(word: bytes) -> bool:
-    """Digits among letters, as chance puts them; names that people give rarely have both."""
+    """Digits among letters, as in random text; names that people choose rarely have both."""
     return re.search(rb"[0-9]", word) is not None and re.search(rb"[A-Za-z]", word) is not None
 
 
 def _is_random(key: bytes, found: re.Match[bytes]) -> bool:
-    """Of a known issuer, or with a long mixed piece: `sk-learn-pipeline-2024-final` has none."""
+    """From a known issuer, or with a long mixed piece: `sk-learn-pipeline-2024-final` has none."""
     if len(key) < 20 or not _stands_alone(found):
         return False
     pieces = re.split(rb"[-_]", key)
@@ -204,7 +204,7 @@ def _is_random(key: bytes, found: re.Match[bytes]) -> bool:
 
 
 def _is_web_token(key: bytes, found: re.Match[bytes]) -> bool:
-    """Parts between dots, the first two of them JSON in base64; encrypted ones have five."""
+    """Parts between dots, the first two of them base64 JSON; encrypted ones have five."""
     if not _stands_alone(found):
         return False
     parts = key.split(b".")
@@ -217,14 +217,14 @@ def _is_long(key: bytes, _: re.Match[bytes]) -> bool:
 
 
 def _is_credential(key: bytes, found: re.Match[bytes]) -> bool:
-    """After `Authorization:` anything; after a bare `Bearer` only what chance could have made."""
+    """After `Authorization:` anything; after a bare `Bearer` only what looks random."""
     if _LABEL.search(_before(found, 30)):
         return len(key) >= SHORTEST_VALUE
     return found["scheme"].lower() == b"bearer" and len(key) >= 16 and _is_mixed(key)
 
 
 def _is_value(key: bytes, found: re.Match[bytes]) -> bool:
-    """Is this the value itself, and not source code that gets it from somewhere?"""
+    """Is this the value itself, and not source code that reads it from somewhere?"""
     if len(key) < SHORTEST_VALUE:
         return False
     if _IN_URL.search(_before(found, 32)):

@@ -1,4 +1,4 @@
-"""What an agent lets be known as it works, in the fleet's words; coders translate into them."""
+"""What an agent reports as it works, in the fleet's terms; coders translate into them."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ class Started(NamedTuple):
 
 
 class Said(NamedTuple):
-    """Words of the agent; with `more` they go on where a Said just before them ended."""
+    """Text from the agent; with `more`, it continues the Said just before it."""
 
     text: str
     more: bool = False
@@ -31,10 +31,10 @@ class Touched(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Tokens and money: what came on top or, with `in_all`, the sum of the whole session so far.
+    """Tokens and money: an increment or, with `in_all`, the total of the session so far.
 
-    `model` is for programs that change it on their way. With `message`, it is what one message of
-    the model took at least; the next sum of the session has it too, and takes its place.
+    `model` is for programs that switch models. With `message`, it is a lower bound for one message
+    of the model; the session's next total includes and replaces it.
     """
 
     usage: Usage
@@ -44,14 +44,14 @@ class Used(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """How full the context window is, in tokens; size 0 means that the program does not tell."""
+    """Context used, in tokens; size 0 means that the program does not report it."""
 
     used: int
     size: int = 0
 
 
 class Window(NamedTuple):
-    """How large the context window of a model is, in tokens, as the program reports it."""
+    """The size of a model's context window, in tokens, as the program reports it."""
 
     model: str
     size: int
@@ -60,8 +60,8 @@ class Window(NamedTuple):
 class Limited(NamedTuple):
     """The provider refuses more work until `resets_at`.
 
-    With `quota`, or with a time, the account's allowance is used up: the account rests. Otherwise
-    there were too many requests at once, and only this task waits, for seconds.
+    With `quota`, or with a time, the account's quota is used up: the account rests. Otherwise it is
+    a rate limit, and only this task waits, for seconds.
     """
 
     text: str
@@ -79,10 +79,10 @@ class Asks(NamedTuple):
 
 
 class Wants(NamedTuple):
-    """The agent waits for leave to use a tool. `request` names what is to be answered.
+    """The agent waits for permission to use a tool. `request` identifies what to answer.
 
-    `paths` are the files that a file tool is to be used on, as the agent names them: rules look at
-    where they lead. For any other tool, rules look at `detail`.
+    `paths` are the files that a file tool is to be used on, as the agent names them: rules apply to
+    where they lead. For any other tool, rules apply to `detail`.
     """
 
     request: str
@@ -98,10 +98,10 @@ class Finished(NamedTuple):
 
 
 class Broke(NamedTuple):
-    """The agent itself reports that it cannot go on; `reason` is one of the closed list.
+    """The agent itself reports that it cannot continue; `reason` is one of the closed list.
 
-    What is `passing` is trouble at its provider, which no attempt is to blame for. One that goes on
-    `retrying`, although that is in vain, is to be stopped.
+    `passing` means trouble at its provider, which is not the attempt's fault. One that keeps
+    `retrying` in vain must be stopped.
     """
 
     text: str

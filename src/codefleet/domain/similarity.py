@@ -1,4 +1,4 @@
-"""Which tasks say nearly the same? Words only; the answer is a hint, never a verdict."""
+"""Which tasks say nearly the same? By words only; the answer is a hint, never a verdict."""
 
 import re
 from collections.abc import Iterable
@@ -31,10 +31,10 @@ def ranked(query: str, tasks: Iterable[Task], limit: int) -> list[tuple[float, T
 
 
 def telling(query: str) -> list[str]:
-    """What to look for in all tasks to find those that say nearly this, the most telling first.
+    """What to search for to find tasks that say nearly this, most specific first.
 
-    The longest words tell most, since they are the rarest, and several together more than one. Each
-    is cut to its beginning, so that `validate` finds what `validation` is about.
+    The longest words say most, since they are the rarest, and several together say more than one.
+    Each is cut to its beginning, so that `validate` finds `validation`.
     """
     longest = sorted(_words(query), key=lambda word: (-len(word), word))[:MOST]
     begun = [word[: max(SHORTEST, len(word) * 3 // 4)] for word in longest]
@@ -43,7 +43,7 @@ def telling(query: str) -> list[str]:
 
 
 def _near(words: frozenset[str], letters: frozenset[str], task: Task) -> float:
-    """How much of the query a task has: most in its title, less in the rest."""
+    """How much of the query a task has: its title counts most, the rest less."""
     title, rest = task.title, task.prompt[:READ]
     found = max(_share(words, _words(title)), 0.8 * _share(words, _words(rest)))
     spelt = max(_share(letters, _trigrams(title)), 0.8 * _share(letters, _trigrams(rest)))

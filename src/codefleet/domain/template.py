@@ -14,7 +14,7 @@ VARIABLE = re.compile(rf"\{{task_prompt\}}|{NUMBERED.pattern}|{NAMED.pattern}")
 
 
 class Variable(NamedTuple):
-    """A variable as it stands in a template: the stage it is about, and the field."""
+    """A variable in a template: the stage it refers to, and the field."""
 
     text: str
     stage: int | str
@@ -22,9 +22,9 @@ class Variable(NamedTuple):
 
 
 def variables(template: str) -> Iterator[Variable]:
-    """Everything in a template that speaks of a stage's result, right or wrong.
+    """Everything in a template that refers to a stage's result, valid or not.
 
-    A name with a field that no stage has is code (`{user.name}`), unless a stage is called so.
+    A name with a field that no stage has is code (`{user.name}`), unless a stage has that name.
     """
     for found in NUMBERED.finditer(template):
         yield Variable(found[0], int(found[1]), found[2])
@@ -35,7 +35,7 @@ def variables(template: str) -> Iterator[Variable]:
 def fill(
     template: str, prompt: str, names: Sequence[str], values: Mapping[tuple[str, str], str]
 ) -> str:
-    """The template with every variable in its place; what was put in is not looked at again."""
+    """The template with every variable replaced; replacements are not expanded again."""
 
     def value(found: re.Match[str]) -> str:
         if found[0] == "{task_prompt}":

@@ -1,4 +1,4 @@
-"""The fleet as people look at it: derived from the nouns, and stored nowhere."""
+"""The fleet as people see it: derived from the nouns, never stored."""
 
 from codefleet.domain.model import (
     Away,
@@ -20,7 +20,7 @@ LANDING, HELD = "landing", "held"
 
 
 class Agent(Noun):
-    """A named seat in the fleet, as derived from its runner and its live run."""
+    """A named seat in the fleet, derived from its runner and its live run."""
 
     name: str
     runner: RunnerId
@@ -36,8 +36,8 @@ class Agent(Noun):
 
 
 class InboxItem(Noun):
-    """What waits for a human: a question, permission to use a tool, work to review, a login to
-    renew, or the settings of a repo to fix."""
+    """Something that waits for a human: a question, permission to use a tool, work to review, a
+    login to renew, or the settings of a repo to fix."""
 
     kind: str
     task: TaskId | None = None
@@ -57,7 +57,7 @@ class Waiting(Noun):
 
 
 class Left(Noun):
-    """A task that does not go on by itself: why, and what settles it if a human has to."""
+    """A task that does not continue by itself: why, and what settles it if a human has to."""
 
     task: Task
     text: str
@@ -66,7 +66,7 @@ class Left(Noun):
 
 
 class Limit(Noun):
-    """What something may cost, and what it has cost; a `daily` one begins anew at midnight UTC."""
+    """What something may cost, and what it has cost; a `daily` limit resets at midnight UTC."""
 
     name: str
     repo: str | None = None
@@ -77,7 +77,7 @@ class Limit(Noun):
 
 
 class Spent(Noun):
-    """Tokens and money of one row of a bill; what it was not asked by is empty."""
+    """Tokens and money in one row of a bill; columns that were not asked for are empty."""
 
     day: str = ""
     coder: str = ""
@@ -89,9 +89,9 @@ class Spent(Noun):
 
 
 class WorkflowStatus(Noun):
-    """A workflow as it stands: its tasks in the order of its stages, and the last run of each.
+    """The state of a workflow: its tasks in the order of its stages, and the last run of each.
 
-    The `limit` has what all runs have cost together, if the workflow has a budget.
+    The `limit` shows what all runs together have cost, if the workflow has a budget.
     """
 
     workflow: Workflow
@@ -102,9 +102,9 @@ class WorkflowStatus(Noun):
 
 
 class Status(Noun):
-    """The fleet at a glance. Machines are `standing_by` whose runners have no seat right now.
+    """The fleet at a glance. `standing_by` are machines whose runners have no seat right now.
 
-    `repos` says how many the fleet knows.
+    `repos` is how many the fleet knows.
     """
 
     at: Instant
@@ -126,16 +126,16 @@ class Status(Noun):
     away: tuple[Away, ...] = ()
 
     def remote_of(self, task: Task, run: Run) -> Away | None:
-        """The remote to which a run cannot send its work now, though its agent is done."""
+        """The unreachable remote that a run cannot send its work to, though its agent is done."""
         if run.evidence is None:
             return None
         return next((each for each in self.away if each.repo == task.repo), None)
 
 
 def shown_state(task: Task) -> str:
-    """The state as people see it: approved work is `landing`, or `held` if something is in the way.
+    """The state as people see it: approved work is `landing`, or `held` if something blocks it.
 
-    It is derived: the store knows both as `review`.
+    Derived: the store knows both as `review`.
     """
     if task.state is State.REVIEW and task.approved:
         return HELD if task.note else LANDING

@@ -1,10 +1,10 @@
-"""The closed lists of words: where a task stands, why a run failed, how it ended, how it lands."""
+"""The closed lists of words: task states, failure reasons, run outcomes, ways to land."""
 
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """Where a task stands. See lifecycle.py for the moves between them."""
+    """The state of a task. See lifecycle.py for the moves between them."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -45,7 +45,7 @@ class Reason(StrEnum):
 
     @property
     def words(self) -> str:
-        """The reason as people say it; the value is for programs."""
+        """The reason in plain words; the value is for programs."""
         return IN_WORDS[self]
 
 
@@ -81,7 +81,7 @@ class Outcome(StrEnum):
 
 
 class Claimed(StrEnum):
-    """What an agent says of its own work, in `result.json`."""
+    """What an agent reports about its own work, in `result.json`."""
 
     COMPLETED = "completed"
     NO_CHANGES = "completed_no_changes"
@@ -97,7 +97,7 @@ class Landing(StrEnum):
 
 
 class Complexity(StrEnum):
-    """How hard a task is thought to be."""
+    """The estimated difficulty of a task."""
 
     TRIVIAL = "trivial"
     SMALL = "small"

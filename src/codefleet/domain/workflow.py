@@ -1,6 +1,6 @@
-"""A workflow: a description of stages that becomes tasks. There is no engine beside the queue.
+"""A workflow: a description of stages that becomes tasks. There is no engine besides the queue.
 
-Two spellings are understood, which may be mixed: ours (`coder`, `prompt`, `needs` by name,
+Two spellings are accepted and may be mixed: ours (`coder`, `prompt`, `needs` by name,
 `inherit`) and the older one (`executor`, `prompt_template`, `depends_on` by number,
 `worktree_strategy`, `timeout_seconds`, `reasoning_effort`, `extra_args`).
 """
@@ -33,9 +33,9 @@ OF_THE_CODER = ("model", "fallback", "args", "effort")
 
 
 def parse(said: object, lines: Sequence[int] = ()) -> Plan:
-    """A description as a plan; every complaint names its stage and, where known, its line."""
+    """Parse a description; every error names its stage and, if known, its line."""
     if not isinstance(said, Mapping):
-        raise Invalid("this is no workflow", hint="a workflow has a name, a prompt and stages")
+        raise Invalid("this is not a workflow", hint="a workflow has a name, a prompt and stages")
     stages = said.get("stages")
     if not isinstance(stages, list) or not stages:
         raise Invalid("the workflow has no stages", hint="stages is a list with at least one entry")
@@ -50,7 +50,7 @@ def parse(said: object, lines: Sequence[int] = ()) -> Plan:
 
 
 def check_coders(plan: Plan, known: Collection[str], lines: Sequence[int] = ()) -> None:
-    """Refuse a stage whose coder nobody knows."""
+    """Refuse a stage with an unknown coder."""
     for number, stage in enumerate(plan.stages):
         for coder in filter(None, (stage.coder, stage.fallback)):
             if coder not in known:
@@ -61,17 +61,17 @@ def check_coders(plan: Plan, known: Collection[str], lines: Sequence[int] = ()) 
 
 
 def replaced(said: object, changes: Sequence[tuple[str, str]]) -> object:
-    """The description with fields of its stages set: `coder=scripted`, or for one `review.coder`.
+    """The description with stage fields set: `coder=scripted`, or for one stage `review.coder`.
 
-    Another coder takes nothing over that was meant for the old one: model, fallback, arguments.
+    A new coder drops what was meant for the old one: model, fallback, arguments.
     """
     if not isinstance(said, Mapping) or not isinstance(said.get("stages"), list):
-        return said  # whatever it is, `parse` says what is wrong with it
+        return said  # `parse` reports what is wrong with it
     names = [stage.get("name") for stage in said["stages"] if isinstance(stage, Mapping)]
     for key, _ in changes:
         who, dot, _ = key.rpartition(".")
         if dot and who not in names:
-            raise Invalid(f"there is no stage {who!r} to set {key} of", hint="see its file")
+            raise Invalid(f"cannot set {key}: there is no stage {who!r}", hint="see the file")
     stages = [
         _replaced(stage, changes) if isinstance(stage, Mapping) else stage
         for stage in said["stages"]
@@ -80,12 +80,12 @@ def replaced(said: object, changes: Sequence[tuple[str, str]]) -> object:
 
 
 def refuse_without_prompt(plan: Plan) -> None:
-    """A plan whose stages speak of the task needs to be told the task."""
+    """Refuse a plan that has no prompt although its stages use it."""
     for stage in plan.stages:
         if "{task_prompt}" in stage.prompt and not plan.prompt.strip():
             raise Invalid(
-                f"the workflow has no prompt, and its stage {stage.name} speaks of it",
-                hint='say what is to be done: --prompt "..."',
+                f"the workflow has no prompt, but its stage {stage.name} uses it",
+                hint='say what to do: --prompt "..."',
             )
 
 
@@ -126,7 +126,7 @@ def drafts(plan: Plan, workflow: str, repo: str | None = None) -> list[Draft]:
 
 
 def state(stages: Sequence[State]) -> State:
-    """How a workflow stands, from its stages: it goes on while any of them can."""
+    """The state of a workflow, from its stages: it goes on while any of them can."""
     if State.ASKING in stages:
         return State.ASKING
     if any(not each.is_final for each in stages):
@@ -163,14 +163,14 @@ def _attempts(stage: StagePlan) -> int | None:
 def _inherits(place: str, strategy: object) -> bool:
     if strategy not in ("new", "inherit"):
         raise Invalid(
-            f"{place}: worktree_strategy is new or inherit, not {strategy!r}",
-            hint="inherit goes on with the work of the stages it needs",
+            f"{place}: worktree_strategy must be new or inherit, not {strategy!r}",
+            hint="inherit continues the work of the stages it needs",
         )
     return strategy == "inherit"
 
 
 def _stage(number: int, said: object, stages: Sequence[object], lines: Sequence[int]) -> StagePlan:
-    """One stage in our words, with its needs as names, whichever way they were said."""
+    """One stage in our spelling, with its needs as names."""
     place = called(number, said.get("name") if isinstance(said, Mapping) else None, lines)
     if not isinstance(said, Mapping):
         raise Invalid(f"{place} is not a stage", hint="a stage has at least a name and a prompt")
@@ -187,12 +187,12 @@ def _stage(number: int, said: object, stages: Sequence[object], lines: Sequence[
 
 
 def _in_our_words(place: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that say something, each under the name that we have for it."""
+    """The fields that are set, each under our name for it."""
     said = {word: value for word, value in said.items() if value is not None}
     for old, new in OLD_WORDS.items():
         if old in said and new in said:
             raise Invalid(
-                f"{place}: {old} and {new} are the same field, said twice", hint=f"keep {new}"
+                f"{place}: {old} and {new} are the same field, given twice", hint=f"keep {new}"
             )
     ours = {OLD_WORDS.get(word, word): value for word, value in said.items()}
     if "worktree_strategy" in ours:
@@ -205,13 +205,13 @@ def _need(place: str, said: object, stages: Sequence[object]) -> str:
         return said
     if isinstance(said, bool) or not isinstance(said, int):
         raise Invalid(
-            f"{place}: a need is the name or the number of a stage",
+            f"{place}: a need must be the name or the number of a stage",
             hint="for example: needs: [implement]",
         )
     if not 0 <= said < len(stages):
         raise Invalid(
             f"{place}: there is no stage {said}",
-            hint=f"as a need, stages are numbered from 0; the last is {len(stages) - 1}. "
+            hint=f"needs number stages from 0; the last is {len(stages) - 1}. "
             "Names are safer: needs: [implement]",
         )
     named = stages[said]

@@ -30,4 +30,4 @@ class Fleet(
     Searching,
     Tokens,
 ):
-    """Everything one can ask of a fleet."""
+    """Everything you can ask of a fleet."""

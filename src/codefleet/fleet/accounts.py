@@ -1,4 +1,4 @@
-"""Accounts of coders: which rest, for how long, and who waits for them."""
+"""Coder accounts: which rest, for how long, and who waits for them."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -17,16 +17,16 @@ from codefleet.ports import Write
 
 class Accounts(Repos):
     async def rests(self) -> Sequence[Rest]:
-        """The accounts that rest now; one whose time is over is awake by itself."""
+        """The accounts that rest now; a rest that is over ends by itself."""
         now = await self.store.now()
         return list(accounts.holding(await self.store.rests(), now).values())
 
     async def last_rest(self, account: str) -> Rest | None:
-        """The last rest of an account, whether it is over or not."""
+        """The last rest of an account, over or not."""
         return next((rest for rest in await self.store.rests() if rest.account == account), None)
 
     async def rest(self, rest: Rest) -> None:
-        """Let an account rest, for every runner; the longer of two rests counts."""
+        """Let an account rest, for every runner; the longer of two rests wins."""
         for _ in range(TRIES):
             now = await self.store.now()
             known = {each.account: each for each in await self.store.rests()}
@@ -48,7 +48,7 @@ class Accounts(Repos):
             return
 
     async def wake(self, name: str) -> Rest:
-        """End an account's rest, named by itself or, when only one of them rests, by its coder."""
+        """End an account's rest; `name` is the account or, if only one of its rests, the coder."""
         await self.permit("wake an account")
         rests = await self.rests()
         found = [rest for rest in rests if rest.account == name] or [
@@ -57,7 +57,7 @@ class Accounts(Repos):
         if len(found) != 1:
             raise NotFound(
                 f"no account {name} rests" if not found else f"several accounts of {name} rest",
-                hint=f"these do: {', '.join(rest.account for rest in rests) or 'none'}",
+                hint=f"these rest: {', '.join(rest.account for rest in rests) or 'none'}",
             )
         now = await self.store.now()
         woken = found[0].evolve(until=now, version=found[0].version + 1)
@@ -66,18 +66,18 @@ class Accounts(Repos):
         return woken
 
     async def fail_over(self, task: Task, coder: str, to: str) -> None:
-        """Let another coder go on with a pending task; not if anybody changed the task since."""
+        """Let another coder take over a pending task, unless someone has changed the task since."""
         now = await self.store.now()
         on = accounts.rerouted(task, coder, to).evolve(updated_at=now)
-        told = event("task.rerouted", now, f"{coder} rests; {to} goes on", task=task, coder=to)
+        told = event("task.rerouted", now, f"{coder} rests; {to} takes over", task=task, coder=to)
         with suppress(Stale):
             await self.store.write(Write(tasks=[on], events=[told]))
 
     async def go_back(self, task: Task) -> Task:
-        """Let a task's own coder go on in place of the fallback; Stale if the task has changed."""
+        """Give a task back from the fallback to its own coder; Stale if the task has changed."""
         now = await self.store.now()
         back = accounts.own_again(task).evolve(updated_at=now, version=task.version + 1)
-        words = f"{back.coder} works again and goes on"
+        words = f"{back.coder} works again and takes over"
         told = event("task.rerouted", now, words, task=task, coder=back.coder)
         await self.store.write(Write(tasks=[back], events=[told]))
         return back

@@ -1,4 +1,4 @@
-"""Agents: the seats of all runners, and what each does, derived from heartbeats and runs."""
+"""Agents: the seats of all runners, and what each is doing, derived from heartbeats and runs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -37,9 +37,9 @@ class Agents(Core):
         memory_free_mb: int = 0,
         keep: Sequence[str] = (),
     ) -> Runner:
-        """A runner joins with this many seats; `keep` are names of agents it adopts."""
+        """Add a runner with this many seats; `keep` are the names of agents that it adopts."""
         await self.permit("run agents")
-        import secrets  # here, because it is slow to import and only runners need it
+        import secrets  # imported here, because it is slow and only runners need it
 
         runner = Runner(
             id=RunnerId(f"r-{secrets.token_hex(4)}"),
@@ -63,9 +63,9 @@ class Agents(Core):
         return runner
 
     async def beat(self, runner: Runner) -> Runner:
-        """The runner still lives, also when it was taken for dead and forgotten meanwhile.
+        """Record that the runner is alive, even if it was considered dead and removed.
 
-        It may also be further on than it knows, when a store went away before it could answer.
+        The stored version may be ahead of it, if the store went away before it could answer.
         """
         version = runner.version + 1
         for _ in range(TRIES):
@@ -77,10 +77,10 @@ class Agents(Core):
                 version = max(known, default=-1) + 1
                 continue
             return alive
-        raise Stale(f"the runner {runner.id} changes all the time", hint="does it run twice?")
+        raise Stale(f"the runner {runner.id} keeps changing", hint="is it running twice?")
 
     async def still_away(self, runner: Runner, away: Mapping[str, str]) -> tuple[Away, ...]:
-        """The remotes that do not answer a runner now, each since it was first told."""
+        """The remotes that a runner cannot reach now, each since it was first reported."""
         known = {each.repo: each for each in runner.away}
         now = await self.store.now()
         return tuple(
@@ -88,7 +88,7 @@ class Agents(Core):
         )
 
     async def away(self) -> Sequence[Away]:
-        """The remotes that answer no living runner, since when, and what git said."""
+        """The remotes that no live runner can reach, since when, and git's error."""
         runners = await self.runners()
         known = {each.repo: each for runner in runners for each in runner.away}
         return [
@@ -100,12 +100,12 @@ class Agents(Core):
     async def reseat(
         self, runner: Runner, keep: Sequence[str], seats: int, called: Sequence[str] = ()
     ) -> Runner:
-        """Give a runner more seats or fewer, under names that no other living runner has; those
-        that are called for come first.
+        """Give a runner more seats or fewer, under names that no other live runner has; requested
+        names come first.
 
-        Others may choose at the same moment. Whoever sees afterwards that another has one of its
-        new names gives them up, and all who do so share the free names out. Who has not given way
-        by then was first, and its names are passed by.
+        Others may choose at the same moment. A runner that then sees another with one of its new
+        names gives them up, and all that do so share out the free names. One that has not given way
+        by then was first, and its names are skipped.
         """
         rivals: Sequence[RunnerId] = ()
         for turn in range(TRIES):
@@ -125,33 +125,33 @@ class Agents(Core):
         return runner
 
     async def leave(self, runner: Runner) -> None:
-        """A runner goes; its seats go with it."""
+        """Remove a runner and its seats."""
         now = await self.store.now()
         await self.store.write(Write(events=[event("runner.stopped", now, runner.host)]))
         await self.store.forget_runner(runner.id)
 
     async def strike_off(self, runner: Runner) -> None:
-        """Forget a runner that nobody expects any more. Should it come back, it joins anew."""
+        """Remove a runner that has been silent for long. If it comes back, it joins anew."""
         now = await self.store.now()
         seen = now - (await self.store.steady() - runner.seen_at)
         told = event("runner.stopped", now, f"{runner.host}, not seen since {seen:%F %T}")
         try:
-            counted = runner.evolve(version=runner.version + 1)  # so that only one tells of it
+            counted = runner.evolve(version=runner.version + 1)  # so that only one reports it
             await self.store.write(Write(runners=[counted], events=[told]))
         except Stale:
-            return  # it is back, or somebody else was first
+            return  # it is back, or someone else was first
         await self.store.forget_runner(runner.id)
 
     async def forget_runner(self, runner: Runner) -> None:
-        """Forget a runner of this machine that has ended without leaving."""
+        """Remove a runner of this machine that ended without leaving."""
         await self.store.forget_runner(runner.id)
 
     async def known_runners(self) -> Sequence[Runner]:
-        """The runners that have joined and not left, whether they live or not."""
+        """The runners that have joined and not left, alive or not."""
         return await self.store.runners()
 
     async def runners(self) -> Sequence[Runner]:
-        """The runners that have shown life within their lease, with or without seats."""
+        """The runners with a heartbeat within their lease, with or without seats."""
         now = await self.store.steady()
         return [it for it in await self.store.runners() if now - it.seen_at <= self.lease]
 
@@ -178,11 +178,11 @@ class Agents(Core):
         return Crew(await self.store.now(), seats, await self.standing_by())
 
     async def standing_by(self) -> Sequence[str]:
-        """The machines with a living runner that has no seat, because nothing is ready for it."""
+        """The machines with a live runner that has no seat, because nothing is ready for it."""
         return sorted({runner.host for runner in await self.runners() if not runner.seats})
 
     async def take_lane(self, repo: str, holder: RunnerId, dead: Collection[str]) -> Lane | None:
-        """The right to land on this repo's trunk, unless another living runner has it."""
+        """Take the right to land on this repo's trunk; None if another live runner has it."""
         now = await self.store.steady()
         held = next((lane for lane in await self.store.lanes() if lane.repo == repo), None)
         if held and held.holder not in {holder, *dead} and held.lease_until > now:
@@ -201,22 +201,22 @@ class Agents(Core):
         return lane
 
     async def keep_lane(self, lane: Lane) -> Lane:
-        """Renew the lane's lease; Stale when somebody else has it by now."""
+        """Renew the lane's lease; Stale if someone else has it by now."""
         until = await self.store.steady() + self.lease
         kept: Lane = lane.evolve(lease_until=until, version=lane.version + 1)
         await self.store.write(Write(lanes=[kept]))
         return kept
 
     async def leave_lane(self, repo: str, holder: RunnerId) -> None:
-        """Let somebody else land at once instead of after the lease."""
+        """Let someone else land at once instead of after the lease."""
         for lane in await self.store.lanes():
             if (lane.repo, lane.holder) == (repo, holder):
                 left = lane.evolve(lease_until=await self.store.steady(), version=lane.version + 1)
-                with suppress(Stale):  # somebody else has it already
+                with suppress(Stale):  # someone else has it already
                     await self.store.write(Write(lanes=[left]))
 
     async def lane_holders(self) -> Collection[RunnerId]:
-        """The runners that have a lane, or were the last to have it."""
+        """The runners that have a lane, or had it last."""
         return {lane.holder for lane in await self.store.lanes()}
 
     async def _others(self, runner: Runner) -> Sequence[Runner]:
@@ -224,7 +224,7 @@ class Agents(Core):
 
 
 def seat_name(number: int) -> str:
-    """Seats are numbered through the whole fleet, from one."""
+    """Seats are numbered across the whole fleet, from one."""
     return f"agent-{number}"
 
 

@@ -1,4 +1,4 @@
-"""The archive: the story of tasks that are long finished, in compressed files beside the store."""
+"""The archive: events of tasks finished long ago, in compressed files next to the store."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ PAGE = 1000
 
 
 class Archived(NamedTuple):
-    """How many events of how many tasks moved, and the files that hold them now."""
+    """How many events of how many tasks moved, and the files that now hold them."""
 
     events: int = 0
     tasks: int = 0
@@ -31,8 +31,8 @@ class Archive(Core):
     async def archive(self, *, older_than: timedelta, dry_run: bool = False) -> Archived:
         """Move the events of tasks that finished longer ago than this into a compressed file.
 
-        What was spent stays in the log, for the bill. Killed at any moment it loses nothing: the
-        next call goes on where it stopped.
+        Usage events stay in the log, for the bill. Killed at any moment, it loses nothing: the next
+        call continues where it stopped.
         """
         await self.permit("archive events")
         before = await self.store.now() - older_than
@@ -45,7 +45,7 @@ class Archive(Core):
             return _sum_of(left_behind)
 
     async def story(self, *, task: str | None = None, after: int = 0) -> AsyncIterator[Event]:
-        """The log in its order, with what was moved into the archive of this machine."""
+        """The log in order, including what moved to this machine's archive."""
         only = (await self.get(task)).id if task else None
         files = sorted(self.archive_folder.glob(f"*{archive_files.WHOLE}"))
         archived = archive_files.events(files, task=only, after=after)
@@ -55,7 +55,7 @@ class Archive(Core):
                 while old and old.seq < each.seq:
                     yield old
                     old = next(archived, None)
-                if old == each:  # on its way: it is in both
+                if old == each:  # being moved: it is in both
                     old = next(archived, None)
                 yield each
             after = page[-1].seq
@@ -64,13 +64,13 @@ class Archive(Core):
             old = next(archived, None)
 
     async def is_archived(self, task: str) -> bool:
-        """Has the beginning of this task's story left the store?"""
+        """Have this task's first events left the store?"""
         only = (await self.get(task)).id
         first = await self.store.events(task=only, limit=1)
         return not first or first[0].kind != "task.added"
 
     def drop_archive(self) -> int:
-        """Delete the archive of this machine; returns how many files it had."""
+        """Delete this machine's archive; returns how many files it had."""
         return archive_files.dropped(self.archive_folder)
 
     async def _sum(self, before: datetime) -> Archived:
@@ -81,7 +81,7 @@ class Archive(Core):
         return Archived(many, len(tasks))
 
     async def _written(self, before: datetime) -> Path | None:
-        """Write all that is to move into one file; None when there is nothing."""
+        """Write everything that should move to one file; None if there is nothing."""
         draft, many = archive_files.NewFile(self.archive_folder), 0
         try:
             async for some in self._old(before):
@@ -96,7 +96,7 @@ class Archive(Core):
         return None
 
     async def _let_go(self, file: Path) -> Archived:
-        """Take the events of a file out of the store."""
+        """Remove the events of a file from the store."""
         stored, tasks, gone = archive_files.events([file]), set[str | None](), 0
         while some := list(islice(stored, PAGE)):
             gone += await self.store.forget_events(some)
@@ -109,7 +109,7 @@ class Archive(Core):
         return Archived(gone, len(tasks), (file,))
 
     async def _old(self, before: datetime) -> AsyncIterator[Sequence[Event]]:
-        """What is to move, a page at a time; it ends with the first page that has nothing old."""
+        """What should move, a page at a time; ends at the first page with nothing old."""
         finished: dict[TaskId, bool] = {}
         after, last = 0, await self.store.last_seq()
         while page := await self.store.events(after=after, before=last, limit=PAGE):

@@ -1,8 +1,7 @@
-"""The files of the archive: numbered, compressed JSON lines, each of them whole or not there.
+"""The files of the archive: numbered, compressed JSON lines, each complete or absent.
 
-A file is written under a name that nobody reads and brought to disk; only then it gets one that
-counts. As long as its events may still be in the store too, that name says so: whoever comes next
-goes on where a killed one stopped.
+A file is written and synced under a temporary name, and only then renamed. While its events may
+still be in the store too, its name says so: the next call continues where a killed one stopped.
 """
 
 import fcntl
@@ -25,7 +24,7 @@ NUMBERED = re.compile(r"events-(\d+)\..*gz")
 
 
 class NewFile:
-    """A file of the archive that does not count yet."""
+    """An archive file that does not count yet."""
 
     def __init__(self, folder: Path) -> None:
         numbers = [
@@ -41,7 +40,7 @@ class NewFile:
         self._lines.writelines(event.json() + "\n" for event in events)
 
     def keep(self) -> Path:
-        """Bring it to disk under a name that counts."""
+        """Sync it to disk under its real name."""
         self._lines.close()
         os.fsync(self._raw.fileno())
         self._raw.close()
@@ -54,7 +53,7 @@ class NewFile:
 
 
 def dropped(folder: Path) -> int:
-    """Delete all of it, for a fleet that is forgotten; returns how many files there were."""
+    """Delete the whole archive, for a fleet that is reset; returns how many files there were."""
     if not folder.is_dir():
         return 0
     with held(folder):
@@ -66,14 +65,14 @@ def dropped(folder: Path) -> int:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep the archive to oneself; the folder is made if need be."""
+    """Lock the archive; the folder is created if needed."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Refused("another `fleet archive` is at work", hint="wait for its end") from None
+            raise Refused("another `fleet archive` is running", hint="wait until it ends") from None
         yield
     finally:
         os.close(handle)
@@ -85,12 +84,12 @@ def moving(folder: Path) -> Sequence[Path]:
 
 
 def moved(file: Path) -> Path:
-    """Mark a file as the only place of its events; returns its last name."""
+    """Mark a file as the only place of its events; returns its final name."""
     return _renamed(file, file.with_name(file.name.removesuffix(MOVING) + WHOLE))
 
 
 def events(files: Sequence[Path], *, task: str | None = None, after: int = 0) -> Iterator[Event]:
-    """The events of some files in the order of `seq`, each of them once."""
+    """The events of some files in the order of `seq`, without duplicates."""
     last: Event | None = None
     for event in heapq.merge(*(_read(file, task) for file in files), key=lambda each: each.seq):
         if event.seq > after and event != last:
@@ -102,14 +101,14 @@ def _read(file: Path, task: str | None) -> Iterator[Event]:
     try:
         with gzip.open(file, "rt", encoding="utf-8") as lines:
             for line in lines:
-                if task is None or f'"{task}"' in line:  # to look is cheaper than to parse
+                if task is None or f'"{task}"' in line:  # searching is cheaper than parsing
                     event = Event.from_json(line)
                     if task in (None, event.task):
                         yield event
     except (gzip.BadGzipFile, EOFError, zlib.error, ValueError) as error:
         raise StoreTrouble(
             f"the archive {file} is damaged: {str(error).splitlines()[0]}",
-            hint="bring back a copy of it, or move it elsewhere to read the others",
+            hint="restore a copy of it, or move it elsewhere to read the others",
         ) from error
 
 

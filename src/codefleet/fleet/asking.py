@@ -1,4 +1,4 @@
-"""Questions that an agent puts to humans while it runs, and waits for in its turn."""
+"""Questions that an agent asks humans while it runs, waiting for the answer in its turn."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ WAITING = (State.PENDING, State.RUNNING, State.ASKING)
 
 class Asking(Core):
     async def open_questions(self) -> Sequence[Question]:
-        """What waits for an answer, oldest first; a task that is over waits for none."""
+        """The unanswered questions, oldest first, except those of tasks that are over."""
         asked = await self.store.questions(open_only=True)
         ids = [question.task for question in asked]
         tasks = await self.store.tasks(TaskQuery(ids=ids, states=WAITING)) if ids else ()
@@ -30,16 +30,16 @@ class Asking(Core):
         return [question for question in asked if question.task in waiting]
 
     async def questions_of(self, task: TaskId) -> Sequence[Question]:
-        """All that agents of this task have asked, answered or not."""
+        """All questions of this task's agents, answered or not."""
         return await self.store.questions(tasks=[task])
 
     async def posed(self, run: Run) -> Sequence[Question]:
-        """What this run has asked in its turn and has no answer to yet."""
+        """The questions that this run asked in its turn and that are not answered yet."""
         asked = await self.store.questions(tasks=[run.task], open_only=True)
         return [q for q in asked if q.run == run.id]
 
     async def pose(self, run: Run, asks: Asks) -> Question:
-        """Put a question into the inbox while the run goes on; asked again, it is the same one."""
+        """Put a question in the inbox while the run goes on; asked again, it is the same one."""
         _refuse_long(asks)
         asks = asks._replace(text=redact(asks.text))
         for _ in range(TRIES):
@@ -51,15 +51,15 @@ class Asking(Core):
             step = Write(questions=[question], events=[told], fences={run.task: run.fence})
             try:
                 await self.store.write(step)
-            except Stale:  # another question was put at the same moment
+            except Stale:  # another question was asked at the same moment
                 continue
             return question
-        raise Stale(f"{run.id} asks too much at once", hint="ask one question at a time")
+        raise Stale(f"{run.id} asks too many questions at once", hint="ask one question at a time")
 
     async def answer_to(self, question: Question, within: float) -> AsyncIterator[Question]:
-        """The question as it stands, every few seconds and at once when it is answered.
+        """The question as it stands, every few seconds and as soon as it is answered.
 
-        It ends with the answer, or when the time is over.
+        Ends with the answer, or when the time is over.
         """
         end = monotonic() + within
         found, left = question, within
@@ -69,18 +69,18 @@ class Asking(Core):
             left = end - monotonic()
 
     async def waited(self, run: Run, longest: float) -> float:
-        """The seconds that a run has spent waiting for humans, `longest` for each question."""
+        """The seconds that a run has spent waiting for humans, up to `longest` per question."""
         now, bound = await self.store.steady(), timedelta(seconds=longest)
         mine = [q for q in await self.questions_of(run.task) if q.run == run.id]
         return covered((start, min(end or now, start + bound)) for start, end in map(_span, mine))
 
     async def open_for(self, question: Question) -> float:
-        """For how many seconds a question has been waiting for its answer."""
+        """How many seconds a question has been waiting for its answer."""
         start, _ = _span(question)
         return (await self.store.steady() - start).total_seconds()
 
     async def _look(self, question: Question, within: float) -> Question:
-        """The question once it is answered, or as it is when so many seconds have passed."""
+        """The question once it is answered, or as it is after this many seconds."""
         end = monotonic() + within
         while True:
             seen = await self.store.last_seq()
@@ -91,7 +91,7 @@ class Asking(Core):
             await self.store.changed(seen, within=left)
 
     async def _question(self, run: Run, asks: Asks, now: datetime) -> Question:
-        """The open question of the same words, which an earlier run may have left, or a new one."""
+        """The open question with the same text, perhaps from an earlier run, or a new one."""
         known = await self.questions_of(run.task)
         steady = await self.store.steady()
         for old in known:
@@ -111,7 +111,7 @@ class Asking(Core):
 
 
 def _span(question: Question) -> tuple[datetime, datetime | None]:
-    """From when until when it waited, by the steady time; by the clock if that was not noted."""
+    """The time that it waited, by the steady clock; by the time of day if that was not recorded."""
     if question.asked_steady is None:
         return question.asked_at, question.answered_at
     return question.asked_steady, question.answered_steady
@@ -119,9 +119,9 @@ def _span(question: Question) -> tuple[datetime, datetime | None]:
 
 def _refuse_long(asks: Asks) -> None:
     if not asks.text:
-        raise Invalid("a question needs words", hint="say in a sentence what you need to know")
+        raise Invalid("a question needs a text", hint="say in a sentence what you need to know")
     if len(asks.text) > LONGEST_TEXT:
-        raise Invalid(f"at most {LONGEST_TEXT} characters", hint="ask more briefly")
+        raise Invalid(f"at most {LONGEST_TEXT} characters", hint="make it shorter")
     if len(asks.options) > MOST_OPTIONS or any(len(o) > LONGEST_OPTION for o in asks.options):
         raise Invalid(
             f"at most {MOST_OPTIONS} options of {LONGEST_OPTION} characters", hint="offer fewer"

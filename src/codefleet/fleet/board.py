@@ -1,4 +1,4 @@
-"""Reading the board: one look at the store, and what the log has told since the last look."""
+"""Reading the board: one look at the store, and what the log has shown since the last look."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ SHORTEST_HOUR = timedelta(minutes=5)
 
 
 class BoardReader:
-    """Reads the board again and again; what was read before is not asked for twice."""
+    """Reads the board again and again, without reading the same events twice."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -102,8 +102,8 @@ class BoardReader:
                 self._took[run.id] = (run.started_at, took)
 
     async def _note_beginning(self, now: Status) -> None:
-        """Progress is counted from when the oldest unfinished task was added; the next batch that
-        comes after all was done begins anew."""
+        """Count progress from when the oldest unfinished task was added; a batch added after all is
+        done starts over."""
         is_over = board.unfinished(now.counts) == 0
         if not is_over and (self._since is None or self._was_over):
             tasks = await self._fleet.list(TaskQuery(states=UNFINISHED, limit=PAGE))
@@ -170,7 +170,7 @@ def _landed(event: Event, task: TaskId) -> Landed:
 
 
 def _notices(now: Status) -> Sequence[str]:
-    """What a human should know, although there is nothing to do: rests, conflicts, limits."""
+    """What a human should know, although nothing needs to be done: rests, conflicts, limits."""
     rests = [accounts.sentence(rest, now.at) for rest in now.rests if rest.until]
     conflicts = [
         f"conflict of {' and '.join(each.tasks)} in {', '.join(each.paths[:3])}"

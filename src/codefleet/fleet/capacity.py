@@ -1,4 +1,4 @@
-"""What no machine of a fleet has room for: caps that are reached, repos that are elsewhere."""
+"""What no machine of the fleet has room for: caps that are reached, repos on other machines."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ class Capacity(Agents, Repos):
     async def no_room(self, tasks: Sequence[Task], running: Sequence[Task]) -> Mapping[TaskId, str]:
         """Why no machine can start some of these tasks now, in words.
 
-        Caps are those of this machine: all should have the same.
+        The caps are those of this machine: all should have the same.
         """
         alive = await self.runners()
         hosts = {runner.host for runner in alive}
@@ -39,7 +39,7 @@ class Capacity(Agents, Repos):
         return {task: why for task, why in found.items() if why}
 
     async def _away(self, hosts: Collection[str]) -> Mapping[str, str]:
-        """The repos that are not there, or on machines without a runner, while others have one."""
+        """The repos that are missing, or are only on machines without a runner."""
         repos = await self.repos()
         now = await self.store.now()
         unanswered = {each.repo: waits_for_remote(each, now) for each in await self.away()}
@@ -47,7 +47,7 @@ class Capacity(Agents, Repos):
         if not hosts or not self.has_many_machines:
             return gone
         alone = {
-            repo.name: f"{repo.name} is on {', '.join(sorted(repo.paths))} alone, without a runner"
+            repo.name: f"{repo.name} is only on {', '.join(sorted(repo.paths))}, without a runner"
             for repo in await self.store.repos()
             if not repo.shared and repo.paths and not {*repo.paths} & {*hosts}
         }
@@ -63,11 +63,11 @@ class Capacity(Agents, Repos):
 
 
 def _not_taken(alive: Sequence[Runner], task: Task) -> str:
-    """Say so of a task that every living runner leaves to others, because of its coder."""
+    """A sentence about a task that no live runner takes, because of its coder."""
     if not alive or any(takes(runner, task) for runner in alive):
         return ""
     only = ", ".join(sorted({str(runner.coder) for runner in alive}))
-    return f"it is for {task.coder}, and the runners at work take only {only}"
+    return f"it is for {task.coder}, but the active runners take only {only}"
 
 
 def caps_of(config: Config) -> Caps | None:

@@ -1,4 +1,4 @@
-"""Conflicts: two unfinished pieces of work that would break the same lines."""
+"""Conflicts: two unfinished pieces of work that change the same lines."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ LOOK_BACK = timedelta(days=7)
 
 class Conflicts(Core):
     async def open_conflicts(self) -> Sequence[Conflict]:
-        """Collisions between two tasks that are both still unfinished."""
+        """Conflicts between two tasks that are both still unfinished."""
         since = await self.store.now() - LOOK_BACK
         found = await self.store.conflicts(since=since)
         ids = sorted({task for conflict in found for task in conflict.tasks})
@@ -24,7 +24,7 @@ class Conflicts(Core):
         return [conflict for conflict in found if unfinished.issuperset(conflict.tasks)]
 
     async def shared_files(self) -> Mapping[str, Sequence[TaskId]]:
-        """Files that several unfinished tasks have changed, as git saw it, and which tasks."""
+        """Files that several unfinished tasks have changed, according to git, and those tasks."""
         tasks = {task.id: task for task in await self.store.tasks(TaskQuery(states=UNFINISHED))}
         touched: dict[tuple[str, str], set[TaskId]] = defaultdict(set)
         for run in await self.store.runs(tasks=list(tasks)) if tasks else ():
@@ -35,7 +35,7 @@ class Conflicts(Core):
     async def collide(
         self, left: TaskId, right: TaskId, paths: Sequence[str], found: str
     ) -> Conflict | None:
-        """Record that two tasks collide; None when the same collision is known already."""
+        """Record that two tasks conflict; None if that is known already."""
         first, second = sorted((left, right))
         now = await self.store.now()
         known = [c for c in await self.store.conflicts() if c.tasks == (first, second)]

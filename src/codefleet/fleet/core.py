@@ -1,4 +1,4 @@
-"""What every verb stands on: the store, the settings, and the way a task is changed."""
+"""What every verb builds on: the store, the settings, and the way to change a task."""
 
 import re
 import socket
@@ -19,11 +19,11 @@ from codefleet.ports import Store, TaskQuery, Write
 
 TRIES = 100
 COMPARED = 1000
-"""So many of the newest ids are looked through for the one that was meant."""
+"""How many of the newest ids are searched for the one that was meant."""
 
 
 class Core:
-    """The store and the settings. The verbs live in the classes that stand on this one."""
+    """The store and the settings. The verbs are in the classes that build on this one."""
 
     def __init__(
         self, store: Store, config: Config, home: Path, caller: RunId | None = None
@@ -35,7 +35,7 @@ class Core:
         """The run whose agent is asking; None for a human."""
 
     def acting_for(self, run: RunId) -> Self:
-        """The same fleet as the agent of this run may use it."""
+        """The same fleet, limited to what the agent of this run may do."""
         if self.caller not in (None, run):
             raise Refused(
                 f"the agent of {self.caller} may not act for {run}", hint="use your own token"
@@ -43,7 +43,7 @@ class Core:
         return type(self)(self.store, self.config, self.home, run)
 
     async def permit(self, verb: str, *tasks: Task) -> None:
-        """Refuse a verb that the agent who asks may not use, or not on these tasks."""
+        """Refuse a verb that the calling agent may not use, or not on these tasks."""
         if self.caller is None:
             return
         access.refuse_agents(verb)
@@ -52,18 +52,18 @@ class Core:
             if by not in {each.id for each in await self.above(task)}:
                 raise Refused(
                     f"{task.id} is not a task that {by} created",
-                    hint=f"an agent may {verb} its own tasks only; ask_human asks a human",
+                    hint=f"an agent may {verb} only its own tasks; to ask a human, use ask_human",
                 )
 
     async def asking(self) -> Run:
-        """The live run whose agent is asking."""
+        """The live run whose agent is calling."""
         found = await self.store.runs(ids=[self.caller]) if self.caller else ()
         if not found or not found[0].is_live:
             raise Refused(f"the run {self.caller} is over", hint="only a live run can act")
         return found[0]
 
     async def above(self, task: Task) -> Sequence[Task]:
-        """The tasks whose agents created this one, the nearest first; none for a human's."""
+        """The tasks whose agents created this one, nearest first; none for a human's task."""
         found: list[Task] = []
         parent = task.parent
         while parent and (above := await self.store.tasks(TaskQuery(ids=[parent]))):
@@ -77,19 +77,19 @@ class Core:
         return self.config.host or socket.gethostname()
 
     def mirror(self, repo: str) -> Path:
-        """Where this machine keeps a shared repo that its user has no clone of."""
+        """Where this machine keeps a shared repo of which its user has no clone."""
         return self.home / "mirrors" / f"{repo}.git"
 
     async def now(self) -> datetime:
-        """The time of day, by which events are dated and waits until a moment are judged."""
+        """The time of day: it dates events, and decides when a wait is over."""
         return await self.store.now()
 
     async def steady(self) -> datetime:
-        """The time by which leases and heartbeats are judged; it never jumps on one machine."""
+        """The time for leases and heartbeats; it never jumps on one machine."""
         return await self.store.steady()
 
     async def about_store(self) -> str:
-        """Which store it is and where, for people; it holds no secret."""
+        """The store and its location, for people; contains no secret."""
         return await self.store.about()
 
     @property
@@ -104,21 +104,19 @@ class Core:
         )
 
     async def get(self, ref: str) -> Task:
-        """The task with this id, or the only one whose id begins so."""
+        """The task with this id, or the only one whose id begins with it."""
         found = await self.store.tasks(TaskQuery(ids=[TaskId(ref)]))
         if found:
             return found[0]
         ids = await self.store.matching(ref) if re.fullmatch(r"[a-z0-9]{2,}", ref) else ()
         if len(ids) > 1:
-            raise Invalid(
-                f"{ref} could be {', '.join(ids)}", hint="type more of the id, so that one is left"
-            )
+            raise Invalid(f"{ref} could be {', '.join(ids)}", hint="type more of the id")
         if not ids:
             raise await self._no_task(ref)
         return (await self.store.tasks(TaskQuery(ids=ids)))[0]
 
     async def _no_task(self, ref: str) -> NotFound:
-        """What to say of an id that no task has: a letter of it may be wrong, or of a workflow."""
+        """The error for an unknown id: it may be mistyped, or belong to a workflow."""
         recent = await self.store.tasks(TaskQuery(limit=COMPARED, newest_first=True))
         if any(flow.id == ref for flow in await self.store.workflows(ids=[ref])):
             hint = f"{ref} is a workflow: `fleet workflow show {ref}`"
@@ -137,16 +135,16 @@ class Core:
             )
 
     async def list(self, query: TaskQuery) -> Sequence[Task]:
-        """The tasks that fit, most urgent first."""
+        """The matching tasks, most urgent first."""
         return await self.store.tasks(query)
 
     async def last_made(self, task: Task) -> Run | None:
-        """The last run of a task of which the fleet has seen a commit."""
+        """The last run of a task that has a commit the fleet has seen."""
         runs = await self.store.runs(tasks=[task.id])
         return next((run for run in reversed(runs) if run.made), None)
 
     async def fallout(self, task: Task, now: datetime) -> Write:
-        """What a stage that ended badly takes with it: all that needs it can never start."""
+        """What a failed or cancelled stage takes with it: all stages that can never start now."""
         if task.stage is None or task.state not in (State.FAILED, State.CANCELLED):
             return Write()
         doomed, why = fallout.doomed(task, await self._stages(task)), fallout.note(task)
@@ -159,7 +157,7 @@ class Core:
         )
 
     async def withdrawn(self, tasks: Sequence[Task], now: datetime) -> Sequence[Question]:
-        """The questions of tasks that are cancelled, closed: nobody waits for an answer now."""
+        """The questions of cancelled tasks, closed, since nobody waits for the answers."""
         ids = [task.id for task in tasks if task.state is State.CANCELLED]
         asked = await self.store.questions(tasks=ids, open_only=True) if ids else ()
         over = {"answered_at": now, "answered_steady": await self.store.steady()}
@@ -173,7 +171,7 @@ class Core:
         return await self.store.tasks(TaskQuery(ids=flow.tasks))
 
     async def change(self, ref: str, step: Callable[[Task], Awaitable[Write]]) -> Task:
-        """Read a task, work out the step, write it; once more when somebody else was first."""
+        """Read a task, compute the step and write it; retry if someone else was first."""
         for _ in range(TRIES):
             task = await self.get(ref)
             written = await step(task)
@@ -182,4 +180,4 @@ class Core:
             except Stale:
                 continue
             return written.tasks[0]
-        raise Stale(f"{ref} changes too fast to be changed", hint="try again")
+        raise Stale(f"{ref} keeps changing", hint="try again")

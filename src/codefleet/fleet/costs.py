@@ -1,4 +1,4 @@
-"""Costs: the bill by anything one likes, and the limits on what a day may cost."""
+"""Costs: the bill by any criterion, and the limits on what a day may cost."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -22,9 +22,9 @@ class Costs(Core):
     async def cost(
         self, *, by: Sequence[str], since: datetime, until: datetime | None = None
     ) -> Sequence[Spent]:
-        """The bill of a time: a row for each value of what it is by, and each source of money."""
+        """What was spent: a row for each value of what is in `by`, and each source of the price."""
         if unknown := [name for name in by if name not in BY]:
-            raise Invalid(f"a bill is not by {unknown[0]}", hint=f"it can be by {', '.join(BY)}")
+            raise Invalid(f"cannot group costs by {unknown[0]}", hint=f"use {', '.join(BY)}")
         return await self.store.spent(since=since, until=until, by=[*by, "source"])
 
     async def spent_today(self) -> Usage:
@@ -33,14 +33,14 @@ class Costs(Core):
         return rows[0].usage if rows else Usage()
 
     async def unpriced_today(self, by: str = "model") -> Mapping[str, int]:
-        """Today's tokens of models without a price, by the names of these or of something else."""
+        """Today's tokens without a price, by model or by something else."""
         since = budget.day_of(await self.store.now())
         rows = await self.store.spent(since=since, by=[by, "source"])
         found = [row for row in rows if row.source == Source.UNPRICED and row.usage.tokens]
         return {getattr(row, by): row.usage.tokens for row in found}
 
     async def day_limits(self) -> Sequence[Limit]:
-        """Every limit on today's cost, and what is spent of it: the fleet's first, then repos'."""
+        """Every limit on today's cost, and what is spent of it: the fleet's, then the repos'."""
         of_the_fleet = Budget(usd=self.config.day_budget_usd, tokens=self.config.day_budget_tokens)
         of_repos = map(self._repo_budget, ("", *self.config.repos))
         if all(each == NOTHING for each in (of_the_fleet, *of_repos)):
@@ -57,7 +57,7 @@ class Costs(Core):
         return [limit for limit in limits if limit.budget != NOTHING]
 
     async def spent_up(self) -> Mapping[str, str]:
-        """The repos in which nothing more may start today, each with the sentence that says why."""
+        """The repos in which nothing more may start today, each with the reason."""
         limits = await self.day_limits()
         if not limits:
             return {}
@@ -69,7 +69,7 @@ class Costs(Core):
         return {repo: it.text for repo, it in judged.items() if it.standing is Standing.OVER}
 
     async def warn_of_the_day(self) -> None:
-        """Tell once a day of each limit that is nearly spent or spent, or that cannot see usage."""
+        """Warn once a day of each limit that is spent or nearly spent, or misses some usage."""
         limits = await self.day_limits()
         now = await self.store.now()
         judged = [budget.judge([limit]) for limit in limits]
@@ -94,15 +94,15 @@ def _of_the_day(name: str, allowed: Budget, spent: Usage, unpriced: int) -> Limi
 
 
 def _unseen(model: str, tokens: int, now: datetime) -> Event:
-    """The event that warns of tokens for which no limit in money can hold."""
-    text = f"a limit in USD cannot see {tokens:,} tokens of {model or 'a model without a name'}: "
+    """The warning about tokens that no limit in money covers."""
+    text = f"a limit in USD does not cover {tokens:,} tokens of {model or 'an unnamed model'}: "
     hint = f"give it a price, `fleet config set prices.{model} ...`"
     hint = hint if model else "name the model of your agents, or set a limit in tokens"
     return event("budget.warned", now, text + hint, limit="unpriced", model=model)
 
 
 def warning(judged: Judgement, now: datetime, run: Run | None = None) -> Event:
-    """The event that warns; its data tell one limit from another, and from a raised one."""
+    """The warning; its data identify the limit, and tell a raised one apart."""
     assert judged.limit
     allowed = judged.limit.budget.plain()
     return event("budget.warned", now, judged.text, run=run, limit=judged.limit.name, **allowed)

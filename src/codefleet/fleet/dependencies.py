@@ -1,4 +1,4 @@
-"""What holds up what: the unfinished tasks as a graph."""
+"""What blocks what: the unfinished tasks as a graph."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from codefleet.ports import TaskQuery
 
 
 class Dependencies(NamedTuple):
-    """Tasks with their phase, first to last; the longest chain; who holds up how many others."""
+    """Tasks with their phase, first to last; the longest chain; who blocks how many others."""
 
     tasks: Sequence[tuple[int, Task]]
     critical_path: Sequence[str]
@@ -20,7 +20,7 @@ class Dependencies(NamedTuple):
 
 class Graph(Core):
     async def dependencies(self) -> Dependencies:
-        """How the unfinished tasks wait for one another."""
+        """How the unfinished tasks wait for each other."""
         tasks = await self.store.tasks(TaskQuery(states=UNFINISHED))
         known = {str(task.id) for task in tasks}
         needs = {str(task.id): [need for need in task.needs if need in known] for task in tasks}

@@ -1,4 +1,4 @@
-"""Moving a whole fleet: everything out as JSON lines, back in, or forgotten."""
+"""Moving a whole fleet: export as JSON lines, import, or delete."""
 
 import json
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ IMPORTED = "imported"
 
 
 class Row(NamedTuple):
-    """One line of an export: the kind of a noun, and the noun as JSON has it."""
+    """One line of an export: the kind of a noun, and its JSON."""
 
     kind: str
     body: Any
@@ -24,14 +24,14 @@ class Row(NamedTuple):
 
 class Exchange(Core):
     async def export(self) -> AsyncIterator[str]:
-        """Every repo, task, run, question, conflict, setting and event, one JSON object a line."""
+        """Every repo, task, run, question, conflict, setting and event, a JSON object per line."""
         async for kind, body in self.store.export():
             yield f'{{"kind":"{kind}","body":{body}}}'
 
     async def load(self, lines: Iterable[str]) -> int:
-        """Take an export into an empty fleet, all or none; returns how many lines it held.
+        """Import an export into an empty fleet, all or nothing; returns how many lines it had.
 
-        What ran when the export was made does not run here: its agents and folders are elsewhere.
+        Live runs of the export end here: their agents and folders are elsewhere.
         """
         await self.permit("import a fleet")
         rows = [_row(number, line) for number, line in enumerate(lines, 1) if line.strip()]
@@ -40,17 +40,17 @@ class Exchange(Core):
         return len(rows)
 
     async def refuse_while_alive(self, dead: Collection[str]) -> None:
-        """Refuse while there is any runner but these, of which the caller knows the end."""
-        await self.permit("move or forget a fleet")
+        """Refuse while there is any runner except these, which the caller knows to be dead."""
+        await self.permit("move or reset a fleet")
         living = [runner for runner in await self.store.runners() if runner.id not in dead]
         if living:
             raise Refused(
-                f"a runner lives on {living[0].host} (pid {living[0].pid})",
-                hint="stop it first: Ctrl-C where `fleet run` runs",
+                f"a runner is active on {living[0].host} (pid {living[0].pid})",
+                hint="stop it first: press Ctrl-C where `fleet run` runs",
             )
 
     async def forget(self, dead: Collection[str]) -> None:
-        """Forget every task, run and event; refused while a runner lives that is not `dead`."""
+        """Delete every task, run and event; refused while a runner that is not `dead` is active."""
         await self.refuse_while_alive(dead)
         await self.store.erase(event("fleet.reset", await self.store.now()))
 
@@ -66,7 +66,7 @@ def _row(number: int, line: str) -> Row:
 
 
 def _at_rest(rows: Sequence[Row], now: datetime) -> Iterator[Row]:
-    """The same rows with every live run ended and every running task pending, and what to log."""
+    """The same rows with live runs ended and running tasks pending, plus the events of that."""
     told: list[Event] = []
     for row in rows:
         try:

@@ -1,4 +1,4 @@
-"""Tasks that agents created: they spend of what the tasks above them, and their workflow, may."""
+"""Tasks that agents created: they share the budgets of the tasks above them and their workflow."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from codefleet.ports import TaskQuery, Write
 
 
 class Shared(NamedTuple):
-    """A budget that several tasks spend of."""
+    """A budget that several tasks share."""
 
     name: str
     budget: Budget
@@ -22,11 +22,11 @@ class Shared(NamedTuple):
 
 class Families(Core):
     async def children_of(self, task: Task) -> Sequence[Task]:
-        """The tasks that agents of this one created, the newest first."""
+        """The tasks that agents of this one created, newest first."""
         return await self.store.tasks(TaskQuery(parents=[task.id], newest_first=True))
 
     async def budgets_above(self, task: Task) -> Sequence[Shared]:
-        """The budgets that this task spends of because an agent created it; none for a human's."""
+        """The budgets that this task shares because an agent created it; none for a human's."""
         above = await self.above(task)
         if not above:
             return ()
@@ -43,7 +43,7 @@ class Families(Core):
         return found
 
     async def limits_of(self, shared: Iterable[Shared]) -> Sequence[Limit]:
-        """How these budgets stand now."""
+        """What these budgets allow, and how much of them is spent."""
         limits = []
         for name, budget, tasks in shared:
             runs = await self.store.runs(tasks=tasks)
@@ -52,7 +52,7 @@ class Families(Core):
         return limits
 
     async def children(self, drafts: Sequence[Draft], by: Run) -> Sequence[Draft]:
-        """What an agent wants to add, as far as it may."""
+        """What an agent wants to add, within its limits."""
         parent = await self.get(by.task)
         settings = self.config.for_repo(parent.repo)
         limits = children.Limits(
@@ -69,8 +69,8 @@ class Families(Core):
     async def add_children(self, step: Write, by: Run) -> None:
         """Write what an agent adds, unless its run is over or there would be too many.
 
-        The step moves the task at the top on, so that of two who add at once the second counts
-        again.
+        The step increments the version of the task at the top, so that the second of two who add at
+        once has to count again.
         """
         for _ in range(TRIES):
             top = await self._room_for(len(step.tasks), by)
@@ -83,31 +83,31 @@ class Families(Core):
             except Stale:
                 continue
             return
-        raise Stale(f"too many add tasks below {by.task} at once", hint="try again")
+        raise Stale(f"too many agents add tasks below {by.task} at once", hint="try again")
 
     async def _room_for(self, new: int, by: Run) -> Task:
-        """The human's task that lies above all that this run adds; refused where it is too much."""
+        """The human's task above all that this run adds; refused if there would be too many."""
         task = await self.get(by.task)
         above = await self.above(task)
         if len(above) >= self.config.spawn_depth:
             raise Refused(
-                f"{task.id} may not create tasks: it lies {len(above)} below a human's",
+                f"{task.id} may not create tasks: it is {len(above)} levels below a human's",
                 hint=f"do the work yourself; spawn_depth is {self.config.spawn_depth}",
             )
         top = (task, *above)[-1]
         there = len(await self.with_descendants([top.id])) - 1
         if there + new > self.config.spawn_tasks:
             raise Refused(
-                f"agents have created {there} tasks below {top.id}, and {new} are too many",
+                f"agents have created {there} tasks below {top.id}; {new} more are too many",
                 hint=f"do the work yourself; spawn_tasks is {self.config.spawn_tasks}",
             )
         return top
 
     async def landing_of(self, task: Task, usual: Landing) -> Landing:
-        """How the work of this task lands, where the repo's settings say `usual`.
+        """How the work of this task lands, if the repo's settings say `usual`.
 
-        What an agent created lands no easier than anything above it, nor than the work of others
-        that it builds on and that has not landed.
+        What an agent created lands under rules no looser than those of anything above it, and of
+        the unlanded work of others that it builds on.
         """
         own = children.own_landing(task, usual)
         if task.parent is None:
@@ -118,7 +118,7 @@ class Families(Core):
         return children.strictest((own, usual, *above, *built_on))
 
     async def permit_reading(self, task: TaskId) -> None:
-        """Refuse an agent what agents of others printed and changed.
+        """Refuse an agent the output and changes of other agents.
 
         It may read its own task, what that needs, and the tasks below it.
         """
@@ -128,7 +128,7 @@ class Families(Core):
         above = await self.above(await self.get(task))
         if task not in (mine.id, *mine.needs) and mine.id not in {each.id for each in above}:
             raise Refused(
-                f"{task} is none of the tasks that {mine.id} needs or created",
+                f"{task} is not a task that {mine.id} needs or created",
                 hint="an agent reads its own runs, those it needs, and those it created",
             )
 

@@ -1,4 +1,4 @@
-"""The inbox: everything that waits for a human, and the human's words."""
+"""The inbox: everything that waits for a human, and the human's replies."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ from codefleet.ports import TaskQuery, Write
 
 class Inbox(Accounts, Asking):
     async def inbox(self) -> Sequence[InboxItem]:
-        """Questions of agents, work to review or that cannot land, logins, oldest first."""
+        """Agents' questions, work to review or that cannot land, logins, oldest first."""
         questions = [
             InboxItem(
                 kind="permission" if q.tool else "question",
@@ -62,13 +62,13 @@ class Inbox(Accounts, Asking):
         ]
 
     async def answer(self, ref: str, text: str) -> Task:
-        """Answer the question of a task (named by the task or the question); the task goes on.
+        """Answer a task's question (named by the task or the question), so that the task continues.
 
-        An agent that waits for it in its turn has it at once; one that stopped goes on when all
-        that its task asks is answered.
+        An agent that waits for it in its turn gets it at once; one that stopped continues when all
+        questions of its task are answered.
         """
         if not text.strip():
-            raise Invalid("an answer needs words", hint='fleet answer TASK "yes, do that"')
+            raise Invalid("an answer needs a text", hint='fleet answer TASK "yes, do that"')
         await self.permit("answer")
         question = await self._open_question(ref)
         await self._refuse_unclear(question, text)
@@ -88,28 +88,28 @@ class Inbox(Accounts, Asking):
         return await self.change(question.task, step)
 
     async def _after_answer(self, task: Task, question: Question, now: datetime) -> Task:
-        """The task, one version on in any case: whoever would stop it meanwhile looks again."""
+        """The task, always with the next version, so that a concurrent stop has to look again."""
         others = [q for q in await self.open_questions() if q.task == task.id and q != question]
         if task.state is State.ASKING and not others:
             return move(task, Verb.ANSWER, note="", updated_at=now)
         return task.evolve(updated_at=now, version=task.version + 1)
 
     async def _refuse_unclear(self, question: Question, text: str) -> None:
-        """Leave to use a tool, and a gate, take only certain answers."""
+        """A permission request and a gate take only certain answers."""
         if question.tool and not answer_in(text):
             raise Invalid(
-                f"an agent that wants to use {question.tool} is answered {', '.join(ANSWERS)}",
-                hint=f'fleet answer {question.task} deny, or with words: "deny: use git mv"',
+                f"answer a request to use {question.tool} with {', '.join(ANSWERS)}",
+                hint=f'fleet answer {question.task} deny, or comment: "deny: use git mv"',
             )
         stage = (await self.get(question.task)).stage
         if stage and stage.gate is not None and not approval(text):
             raise Invalid(
-                f"the gate {stage.name} is answered {' or '.join(GATE_OPTIONS)}",
-                hint=f'fleet answer {question.task} approve, or with words: "reject: too early"',
+                f"answer the gate {stage.name} with {' or '.join(GATE_OPTIONS)}",
+                hint=f'fleet answer {question.task} approve, or comment: "reject: too early"',
             )
 
     async def land(self, ref: str, commit: str | None = None) -> Task:
-        """A human wants this work on the trunk: the lane takes it next.
+        """Approve this work for the trunk: the lane takes it next.
 
         Only this `commit` may land; without one, what the last run delivered.
         """
@@ -119,7 +119,7 @@ class Inbox(Accounts, Asking):
             if task.state is not State.REVIEW:
                 raise Refused(
                     f"{task.id} is {task.state}; only work in review can land",
-                    hint=f"`fleet show {task.id}` tells what it waits for",
+                    hint=f"`fleet show {task.id}` shows what it waits for",
                 )
             now, run = await self.store.now(), await self.last_made(task)
             may = commit or (run.made if run else None)
@@ -134,7 +134,7 @@ class Inbox(Accounts, Asking):
         return await self.change(ref, step)
 
     async def reject(self, ref: str, why: str) -> Task:
-        """Send work back to an agent, with the reason."""
+        """Send work back to an agent, with a reason."""
         if not why.strip():
             raise Invalid("a rejection needs a reason", hint='fleet reject TASK "the reason"')
         await self.permit("reject")
@@ -153,5 +153,5 @@ class Inbox(Accounts, Asking):
         task = await self.get(exact[0].task if exact else ref)
         found = [q for q in asked if q.task == task.id and (not exact or q.id == exact[0].id)]
         if not found:
-            raise NotFound(f"{ref} asks nothing", hint="`fleet inbox` shows what waits for you")
+            raise NotFound(f"{ref} has no open question", hint="`fleet inbox` shows all of them")
         return found[0]

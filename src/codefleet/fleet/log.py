@@ -19,14 +19,14 @@ class Log(Core):
         limit: int = 1000,
         newest: bool = False,
     ) -> Sequence[Event]:
-        """The log, in the order things happened; with `newest`, its end."""
+        """The log, in the order of events; with `newest`, its end."""
         only = (await self.get(task)).id if task else None
         return await self.store.events(
             after=after, task=only, kinds=kinds, limit=limit, newest=newest
         )
 
     async def follow(self, *, after: int = 0, task: str | None = None) -> AsyncIterator[Event]:
-        """Every event after this one, and then each new one as it happens."""
+        """Every event after this one, then each new one as it happens."""
         only = (await self.get(task)).id if task else None
         while True:
             latest = await self.store.last_seq()
@@ -38,7 +38,7 @@ class Log(Core):
                 await self.store.changed(latest, within=5.0)
 
     async def failed_since(self, seq: int) -> int:
-        """How many tasks failed after this event and have not been tried again since."""
+        """How many tasks failed after this event and have not been retried since."""
         found: set[TaskId] = set()
         while page := await self.store.events(after=seq, kinds=["task.failed"]):
             seq = page[-1].seq
@@ -47,15 +47,15 @@ class Log(Core):
         return len(await self.store.tasks(query)) if found else 0
 
     async def last_seq(self) -> int:
-        """The number of the latest event; what comes later is news."""
+        """The number of the latest event."""
         return await self.store.last_seq()
 
     async def changed(self, after: int, within: float) -> bool:
-        """Wait for an event later than seq `after`; False when `within` seconds passed."""
+        """Wait for an event later than seq `after`; False if `within` seconds passed."""
         return await self.store.changed(after, within)
 
     async def settings_changed(self, refused: str = "") -> None:
-        """Tell that a runner goes by new settings from now on, or why it `refused` them."""
+        """Record that a runner loaded new settings, or why it `refused` them."""
         now = await self.store.now()
         told = event("config.refused", now, refused) if refused else event("config.changed", now)
         await self.store.write(Write(events=[told]))

@@ -1,4 +1,4 @@
-"""Words of humans to agents: said to one that listens, else kept for its next run."""
+"""Messages from humans to agents: sent to one that listens, else kept for its next run."""
 
 from collections.abc import Sequence
 
@@ -14,19 +14,19 @@ LONGEST_MESSAGE = 100_000
 
 class Messages(Agents):
     async def send(self, ref: str, text: str) -> Message:
-        """Send words to an agent, named by its seat or by its task.
+        """Send a message to an agent, named by its seat or by its task.
 
-        The message names a `run` when an agent that listens is at work and gets it now; otherwise
-        it waits for the next run.
+        The message names a `run` if an agent that listens is at work and gets it now; otherwise it
+        waits for the next run.
         """
-        import secrets  # here, because it is slow to import and few commands need it
+        import secrets  # imported here, because it is slow and few commands need it
 
         if not text.strip():
-            raise Invalid("a message needs words", hint='fleet send AGENT "mind the tests"')
+            raise Invalid("a message needs a text", hint='fleet send AGENT "mind the tests"')
         if len(text) > LONGEST_MESSAGE:
             raise Invalid(
-                f"a message has at most {LONGEST_MESSAGE} characters",
-                hint="put long text into a file of the repo, and name it",
+                f"a message may have at most {LONGEST_MESSAGE} characters",
+                hint="put long text in a file in the repo, and name the file",
             )
         await self.permit("send messages")
         agent, task, run = await self._addressee(ref)
@@ -38,26 +38,26 @@ class Messages(Agents):
             sent_at=await self.store.now(),
             run=run.id if run and run.listens else None,
         )
-        now, words = message.sent_at, redact(text)  # the agent gets it all, the log no keys
+        now, words = message.sent_at, redact(text)  # the agent gets all of it, the log no keys
         told = event("message.sent", now, words, task=task, message=message.id, to=agent)
         await self.store.write(Write(messages=[message], events=[told]))
         return message
 
     async def messages_for(self, run: Run) -> Sequence[Message]:
-        """What this run has to be told: words on its task and, if they are on none, to its seat."""
+        """The messages for this run: on its task or, if they are on none, to its seat."""
         return [m for m in await self.store.messages(open_only=True) if _is_for(m, run)]
 
     async def messages_on(self, task: Task) -> Sequence[Message]:
-        """What agents were told while they worked on this task."""
+        """The messages that agents received while they worked on this task."""
         return [m for m in await self.store.messages() if m.task == task.id and m.delivered_at]
 
     async def unread(self, task: TaskId | None = None) -> Sequence[Message]:
-        """What was said, or was said on this task, and no agent has got."""
+        """The messages, of all or on this task, that no agent has received."""
         said = await self.store.messages(open_only=True)
         return [message for message in said if task in (None, message.task)]
 
     async def delivered(self, message: Message, run: Run) -> None:
-        """The agent of this run has got the message."""
+        """Record that the agent of this run has received the message."""
         now = await self.store.now()
         got = message.evolve(
             run=run.id, task=run.task, delivered_at=now, version=message.version + 1
@@ -66,10 +66,10 @@ class Messages(Agents):
         try:
             await self.store.write(Write(messages=[got], events=[told]))
         except Stale:
-            return  # it was told before
+            return  # already recorded
 
     async def _addressee(self, ref: str) -> tuple[str, Task | None, Run | None]:
-        """The seat, the task at hand, and the run at work on it."""
+        """The seat, its task, and the run at work on it."""
         live = await self.store.runs(live=True)
         seats = {agent.name for agent in await self.agents()} | {run.agent for run in live}
         if ref in seats:
@@ -88,12 +88,12 @@ class Messages(Agents):
                 f"no agent and no task {ref[:80]}",
                 hint="`fleet status` shows the agents"
                 if has_agents
-                else "no agent is seated now; name a task instead, and its next run is told",
+                else "no agents are running; name a task, and its next run gets the message",
             ) from None
         if task.state.is_final:
             raise Refused(
-                f"{task.id} is {task.state}: nobody works on it any more",
-                hint=f"`fleet retry {task.id}` where it failed, or add a new task",
+                f"{task.id} is {task.state}: no agent works on it any more",
+                hint=f"`fleet retry {task.id}` if it failed, or add a new task",
             )
         return task
 

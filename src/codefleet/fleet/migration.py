@@ -1,4 +1,4 @@
-"""Moving a fleet from one store into another, with proof that nothing was lost on the way."""
+"""Moving a fleet from one store to another, with proof that nothing was lost."""
 
 import json
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ Tell = Callable[[str], None]
 
 
 class Sum(NamedTuple):
-    """How many nouns of a kind there are, and a hash over all of them in their order."""
+    """How many nouns of a kind there are, and a hash of all of them in order."""
 
     many: int
     hash: str
@@ -25,9 +25,9 @@ class Sum(NamedTuple):
 async def migrate(
     fleet: Fleet, target: Store, *, dead: Collection[str], tell: Tell
 ) -> Mapping[str, Sum]:
-    """Copy everything of a fleet into an empty store and compare; the old store stays as it is.
+    """Copy a whole fleet to an empty store and compare; the old store is not changed.
 
-    Refused while a runner lives that is not `dead`. Runs that live go on in the new store: the
+    Refused while a runner that is not `dead` is active. Live runs continue in the new store: the
     next runner there adopts their agents.
     """
     await fleet.refuse_while_alive(dead)
@@ -38,7 +38,7 @@ async def migrate(
     sums = await _sums(target.export())
     _refuse_difference(await _sums(fleet.store.export()), sums)
     if await fleet.store.last_seq() != last:
-        raise _differs("somebody wrote to the old one meanwhile")
+        raise _differs("someone wrote to the old one meanwhile")
     return sums
 
 
@@ -61,8 +61,8 @@ async def _copy(source: Store, target: Store, tell: Tell) -> None:
 async def _refuse_used(target: Store) -> None:
     if await target.last_seq() or await target.counts() or await target.repos():
         raise Refused(
-            "only an empty store can take a fleet, and this one is in use",
-            hint="name a database or a file that is new",
+            "a fleet can move only to an empty store, and this one is in use",
+            hint="name a new database or file",
         )
 
 
@@ -76,7 +76,7 @@ async def _sums(rows: AsyncIterator[tuple[str, str]]) -> dict[str, Sum]:
 
 
 def _canonical(text: str) -> bytes:
-    """The same for the same noun in every store. Not every store can hold the character NUL."""
+    """The same for the same noun in every store; not every store can hold the character NUL."""
     ordered = json.dumps(json.loads(text), sort_keys=True)
     return ordered.replace("\\u0000", "\\ufffd").encode() + b"\n"
 
@@ -95,5 +95,5 @@ def _many(sums: Mapping[str, Sum], kind: str) -> str:
 def _differs(why: str) -> StoreTrouble:
     return StoreTrouble(
         f"the copy is not the same as the old store: {why}",
-        hint="the old one is unchanged; begin again with an empty store",
+        hint="the old one is unchanged; start again with an empty store",
     )

@@ -1,4 +1,4 @@
-"""Repos: the git repositories the fleet works on, and where this machine has them."""
+"""Repos: the git repositories the fleet works on, and where they are on this machine."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,11 +33,11 @@ class Repos(Core):
 
     @property
     def has_many_machines(self) -> bool:
-        """May other machines use the same store? One in a file is this machine's alone."""
+        """May other machines use the same store? A file belongs to this machine alone."""
         return self.config.store.startswith("postgres")
 
     def is_elsewhere(self, repo: Repo) -> bool:
-        """Does another machine alone work on it?"""
+        """Do only other machines work on it?"""
         return (
             self.has_many_machines
             and not repo.shared
@@ -46,26 +46,26 @@ class Repos(Core):
         )
 
     def refuse_elsewhere(self, repo: Repo) -> None:
-        """Refuse to have a repo here that another machine alone works on: there would be two."""
+        """Refuse to add a repo here that only other machines work on: there would be two."""
         if self.is_elsewhere(repo):
             raise Refused(
-                f"{repo.name} is worked on by {', '.join(sorted(repo.paths))} alone",
-                hint="say `fleet init --share` there first; then work travels through the remote",
+                f"{repo.name} is used only by {', '.join(sorted(repo.paths))}",
+                hint="run `fleet init --share` there first; then work travels through the remote",
             )
 
     async def register(self, path: str, trunk: str, remote: str | None) -> Repo:
-        """Make a repository known by the name of its folder; known ones are left as they are.
+        """Add a repository under the name of its folder; known ones are not changed.
 
-        A clone of a known shared repo that this machine does not have yet is that repo.
+        A clone of a known shared repo that this machine does not have yet counts as that repo.
         """
         await self.permit("add a repository")
         self.refuse_foreign(path)
         for _ in range(TRIES):
             try:
                 return await self._register(path, trunk, remote)
-            except Stale:  # somebody else made it known at the same moment
+            except Stale:  # someone else added it at the same moment
                 continue
-        raise Stale(f"{path} changes too fast to be made known", hint="try again")
+        raise Stale(f"{path} keeps changing", hint="try again")
 
     async def _register(self, path: str, trunk: str, remote: str | None) -> Repo:
         stored = await self.store.repos()
@@ -91,7 +91,7 @@ class Repos(Core):
         return repo
 
     async def relocate(self, repo: Repo, path: str) -> Repo:
-        """The repo stands in another folder of this machine now, with all its tasks."""
+        """Record that the repo is now in another folder of this machine, with all its tasks."""
         await self.permit("move a repository")
         self.refuse_foreign(path)
         stored = next(each for each in await self.store.repos() if each.name == repo.name)
@@ -104,7 +104,7 @@ class Repos(Core):
         return self._here(there)
 
     async def share(self, repo: Repo, remote: str) -> Repo:
-        """From now on work on this repo travels through its remote, and any machine may join."""
+        """Let work on this repo travel through its remote, so that any machine may join."""
         await self.permit("share a repository")
         if repo.shared:
             return repo
@@ -116,7 +116,7 @@ class Repos(Core):
         return shared
 
     def gone(self, repos: Iterable[Repo]) -> Mapping[str, str]:
-        """Those that only this machine works on and that are not there now, with the words."""
+        """Repos that only this machine works on and that are missing now, each with a sentence."""
         return {
             repo.name: f"{repo.name} is no longer at {repo.path}"
             for repo in repos
@@ -124,24 +124,24 @@ class Repos(Core):
         }
 
     def unusable(self, repos: Iterable[Repo]) -> Mapping[str, str]:
-        """Those whose own settings, as their trunk has them, cannot be used; with the reason."""
+        """Repos whose own settings, as on their trunk, cannot be used; with the reason."""
         found = {repo.name: trouble_of(kept(self.home, repo.name)) for repo in repos}
         return {name: why for name, why in found.items() if why}
 
     def unusable_since(self, repo: str) -> datetime:
-        """When the settings that this repo has now came to its trunk, as this machine saw it."""
+        """When this machine saw the present settings of this repo appear on its trunk."""
         return datetime.fromtimestamp(kept_at(self.home, repo).stat().st_mtime, UTC)
 
     def _is_only_here(self, repo: Repo) -> bool:
         return not repo.shared and (self.host in repo.paths or not self.has_many_machines)
 
     async def miss(self, why: str) -> None:
-        """Tell all that this machine cannot come by a repo, and takes none of its tasks."""
+        """Report that this machine cannot reach a repo, and takes none of its tasks."""
         told = event("repo.away", await self.store.now(), f"{self.host}: {why}")
         await self.store.write(Write(events=[told]))
 
     async def _found_here(self, repo: Repo, path: str) -> Repo:
-        """This machine has its own clone of the repo from now on."""
+        """Record that this machine now has its own clone of the repo."""
         self.refuse_elsewhere(repo)
         paths = {**repo.paths, self.host: path}
         here = repo.evolve(path=path, paths=paths, version=repo.version + 1)
@@ -150,7 +150,7 @@ class Repos(Core):
         return here
 
     def _here(self, repo: Repo) -> Repo:
-        """The repo as this machine has it: a clone of its user's or, when shared, a mirror."""
+        """The repo as it is on this machine: its user's clone or, if shared, a mirror."""
         if self.host in repo.paths:
             return repo.evolve(path=repo.paths[self.host])
         return repo.evolve(path=str(self.mirror(repo.name))) if repo.shared else repo
@@ -161,7 +161,7 @@ def _without_secret(address: str) -> str:
 
 
 def same_remote(one: str | None, other: str | None) -> bool:
-    """Do two addresses mean the same repository, whatever the protocol?"""
+    """Do two addresses name the same repository, whatever the protocol?"""
     return bool(one and other) and _place(str(one)) == _place(str(other))
 
 

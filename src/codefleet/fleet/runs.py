@@ -23,12 +23,12 @@ LONGEST_REPORT = 2000
 
 class Runs(Asking):
     async def claim(self, seats: Sequence[Seat], want: Want) -> Sequence[Claim]:
-        """Give the most urgent tasks that may start to these seats, as far as the caps allow."""
+        """Give the most urgent tasks that may start to these seats, within the caps."""
         capped = want._replace(caps=caps_of(self.config))
         return await self.store.claim(seats, capped, lease=self.lease)
 
     async def next_start(self) -> datetime | None:
-        """When time alone will let something be claimed: the next rest or lease to end."""
+        """When something becomes claimable by time alone: the next end of a rest or lease."""
         return await self.store.next_start()
 
     async def runs_of(self, *tasks: TaskId) -> Sequence[Run]:
@@ -40,15 +40,15 @@ class Runs(Asking):
         return {run.task: run for run in await self.runs_of(*(task.id for task in tasks))}
 
     async def live_runs(self) -> Sequence[Run]:
-        """The runs that are under way, on any machine."""
+        """The live runs, on any machine."""
         return await self.store.runs(live=True)
 
     async def find_runs(self, ids: Sequence[RunId]) -> Sequence[Run]:
-        """The runs with these ids, as far as there are such."""
+        """The runs with these ids that exist."""
         return await self.store.runs(ids=ids) if ids else ()
 
     async def adopt(self, run: Run, runner: RunnerId) -> Run:
-        """Take over a live run whose runner is gone; from now its writes are refused."""
+        """Take over a live run whose runner is gone; that runner's writes are refused from now."""
         task = await self.get(run.task)
         now = await self.store.now()
         until = await self.store.steady() + self.lease
@@ -57,23 +57,23 @@ class Runs(Asking):
         return taken.run
 
     async def note(self, run: Run, events: Sequence[Event] = (), **changes: Any) -> Run:
-        """Write down what is new about a live run, and renew its lease."""
+        """Record what is new about a live run, and renew its lease."""
         until = await self.store.steady() + self.lease
         noted: Run = run.evolve(**changes, lease_until=until, version=run.version + 1)
         await self.store.write(Write(runs=[noted], events=events, fences={run.task: run.fence}))
         return noted
 
     async def report(self, run: Run, text: str) -> None:
-        """An agent says itself how far it is."""
+        """Record an agent's own progress report."""
         words = text.strip()[:LONGEST_REPORT]
         if not words:
-            raise Invalid("a report needs words", hint="say in a line how far you are")
+            raise Invalid("a report needs a text", hint="describe your progress in a line")
         now = await self.store.now()
         told = event("run.progress", now, redact(words), run=run)
         await self.store.write(Write(events=[told], fences={run.task: run.fence}))
 
     async def settle(self, run: Run, **chosen: str | None) -> Task:
-        """Write down on the task what its first run decided: branch, coder, model, route."""
+        """Record on the task what its first run decided: branch, coder, model, route."""
 
         async def step(task: Task) -> Write:
             _holds(run, task)
@@ -84,7 +84,7 @@ class Runs(Asking):
     async def ask(self, run: Run, asks: Asks | None) -> Task:
         """Stop the run until a human has answered this, and what it asked in its turn.
 
-        If nothing is left to answer, the task goes on at once.
+        If nothing is left to answer, the task continues at once.
         """
 
         async def step(task: Task) -> Write:
@@ -106,7 +106,7 @@ class Runs(Asking):
         return await self.change(run.task, step)
 
     async def submit(self, run: Run, *, approved: bool, note: str = "") -> Task:
-        """The work is on its branch with its evidence: hand it to the lane, or to a human first."""
+        """The work is on its branch with its evidence: hand it to the lane, or first to a human."""
         commit = run.made if approved else None
         return await self._finish(
             run, Verb.SUBMIT, "task.submitted", approved=approved, approved_commit=commit, note=note
@@ -123,7 +123,7 @@ class Runs(Asking):
         )
 
     async def fail(self, run: Run, reason: Reason, note: str, settings: Config) -> Task:
-        """The attempt failed; the task rests and is tried again, or fails for good."""
+        """Record a failed attempt; the task rests and is retried, or fails for good."""
 
         async def step(task: Task) -> Write:
             _holds(run, task)
@@ -159,8 +159,8 @@ class Runs(Asking):
     async def bury(self, run: Run, note: str) -> None:
         """End a run that no longer holds its task: it was cancelled, or the lease was lost.
 
-        One that holds it after all gives it back: a task that runs always has a live run. One that
-        was taken for dead gives back the attempt that its death had used up.
+        If it still holds its task, the task is released: a running task always has a live run. If
+        it was considered dead, the attempt that this had used up is given back.
         """
         now = await self.store.now()
         current = (await self.store.runs(ids=[run.id]))[0]
@@ -187,23 +187,23 @@ class Runs(Asking):
         await self.change(run.task, step)
 
     async def landable(self) -> Sequence[Task]:
-        """What may go onto a trunk, most urgent first."""
+        """The tasks that may land on a trunk, most urgent first."""
         waiting = await self.store.tasks(TaskQuery(states=[State.REVIEW]))
         return [task for task in waiting if task.approved and not task.paused]
 
     async def begin_landing(self, seen: Task) -> Task | None:
-        """Take the last look before the trunk moves: None when anybody changed the task since.
+        """Take the last look before the trunk moves: None if someone changed the task since.
 
-        From here until `landed` or `end_landing` nobody can cancel, reject or pause it.
+        From here until `landed` or `end_landing`, nobody can cancel, reject or pause it.
         """
         return await self._unless_changed(seen.evolve(landing=True))
 
     async def end_landing(self, seen: Task) -> Task | None:
-        """The trunk did not move after all; the task is anybody's again."""
+        """Undo `begin_landing`, because the trunk did not move after all."""
         return await self._unless_changed(seen.evolve(landing=False))
 
     async def landed(self, task_id: TaskId, commit: str) -> Task:
-        """The work is on the trunk; what waited for it may start."""
+        """Record that the work is on the trunk; what waited for it may start."""
 
         async def step(task: Task) -> Write:
             now = await self.store.now()
@@ -215,7 +215,7 @@ class Runs(Asking):
         return await self.change(task_id, step)
 
     async def bounce(self, seen: Task, reason: Reason, note: str, settings: Config) -> Task | None:
-        """The work could not land: back to an agent, with what was in the way."""
+        """Send work that could not land back to an agent, with the reason."""
         now = await self.store.now()
         after = lifecycle.fail(seen, reason, note, now, self.attempts(settings))
         told = event("task.bounced", now, note, task=seen, reason=reason)
@@ -227,34 +227,34 @@ class Runs(Asking):
         )
 
     async def send_to_review(self, seen: Task, why: str) -> None:
-        """The work was to land by itself and may not: from now on it waits for a human."""
+        """Work that should have landed automatically may not: from now on it waits for a human."""
         now = await self.store.now()
         undone = {"approved": False, "approved_commit": None, "lands": Landing.REVIEW}
         held = seen.evolve(**undone, note=why, updated_at=now)
         await self._unless_changed(held, [event("task.unapproved", now, why, task=seen)])
 
     async def waits(self, seen: Task, why: str) -> None:
-        """Say why a landing waits; said again only when the reason changes."""
+        """Record why a landing waits, unless the reason is still the same."""
         if seen.note != why:
             now = await self.store.now()
             told = event("task.waits", now, why, task=seen)
             await self._unless_changed(seen.evolve(note=why), [told])
 
     async def unapprove(self, seen: Task, why: str) -> None:
-        """The work is not what was approved any more: a human has to look at it again."""
+        """Withdraw the approval of work that has changed since: a human has to look again."""
         now = await self.store.now()
         back = seen.evolve(approved=False, approved_commit=None, note=why, updated_at=now)
         await self._unless_changed(back, [event("task.unapproved", now, why, task=seen)])
 
     async def warn(self, run: Run, text: str) -> None:
-        """Tell people something about a run, also when it has ended."""
+        """Warn people about a run, even if it has ended."""
         now = await self.store.now()
         await self.store.write(Write(events=[event("run.warned", now, text, run=run)]))
 
     async def _unless_changed(
         self, task: Task, events: Sequence[Event] = (), others: Sequence[Task] = ()
     ) -> Task | None:
-        """Write the task one version on; None when somebody else was first."""
+        """Write the task with the next version; None if someone else was first."""
         changed = task.evolve(version=task.version + 1)
         try:
             await self.store.write(Write(tasks=[changed, *others], events=events))
@@ -289,7 +289,7 @@ def _holds(run: Run, task: Task) -> None:
     if task.fence != run.fence:
         raise LostRun(
             f"{run.id} no longer holds {task.id}: it is {task.state} under fence {task.fence}",
-            hint="its work is archived; nothing is to be done",
+            hint="its work is archived; there is nothing to do",
         )
 
 
@@ -308,11 +308,11 @@ def _question(run: Run, asks: Asks, now: datetime, steady: datetime) -> Question
 
 
 def _end_of(task: Task, now: datetime) -> Sequence[Event]:
-    """What is to be told of a task after a failure: its end, if it is one."""
+    """The event for the end of a task after a failure, if it has ended."""
     if task.state is State.FAILED:
         return [event("task.failed", now, task.note, task=task, reason=task.reason)]
     if task.state is State.COMPLETED:
-        note = f"failed, and its workflow goes on: {task.note}"
+        note = f"failed, but its workflow continues: {task.note}"
         return [event("task.completed", now, note, task=task, reason=task.reason)]
     return []
 

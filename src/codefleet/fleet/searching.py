@@ -1,4 +1,4 @@
-"""Which tasks say nearly the same? Candidates come from the store's index of words."""
+"""Which tasks say nearly the same? Candidates come from the store's word index."""
 
 from collections.abc import Sequence
 
@@ -19,10 +19,10 @@ class Searching(Core):
         return similar(title, await self._sharing(title, unfinished))
 
     async def search(self, query: str, limit: int = 5) -> Sequence[tuple[float, Task]]:
-        """The tasks, finished ones too, that say most nearly this; each with how near, 0 to 1.
+        """The tasks, finished ones too, most similar to this; each with a score from 0 to 1.
 
-        All tasks are looked through for its most telling words, and the newest also for words that
-        are spelt alike.
+        All tasks are searched for its most specific words, and the newest also for words with a
+        similar spelling.
         """
         sharing = await self._sharing(query, TaskQuery(limit=CANDIDATES, newest_first=True))
         newest = await self.store.tasks(TaskQuery(limit=NEWEST, newest_first=True))
@@ -30,7 +30,7 @@ class Searching(Core):
         return ranked(query, found.values(), limit)
 
     async def _sharing(self, text: str, among: TaskQuery) -> Sequence[Task]:
-        """Tasks that have the most telling words of a text in common with it."""
+        """Tasks that share the most specific words of a text."""
         found: dict[TaskId, Task] = {}
         for words in telling(text):
             shared = await self.store.tasks(among._replace(text=words))

@@ -19,11 +19,11 @@ STUCK = (Why.HELD_UP, Why.ACCOUNT, Why.MACHINE)
 
 class Overview(Tasks, Agents, Inbox, Conflicts):
     async def status(self) -> Status:
-        """Agents, counts, what runs, what waits for what and why, conflicts, cost today."""
+        """Agents, counts, what runs, what waits and why, conflicts, today's cost."""
         now = await self.store.now()
         running = await self.store.tasks(TaskQuery(states=[State.RUNNING]))
         delivered = await self.store.tasks(TaskQuery(states=[State.REVIEW]))
-        return Status(  # checked nouns already: to check them again takes time
+        return Status(  # not checked again, which would take time
             at=now,
             paused="paused" in await self.store.settings(),
             repos=len(await self.store.repos()),
@@ -44,9 +44,9 @@ class Overview(Tasks, Agents, Inbox, Conflicts):
         )
 
     async def left(self, among: Sequence[TaskId] | None = None) -> Sequence[Left]:
-        """What has not ended and does not run, of all tasks or of these, and why each waits.
+        """The unfinished tasks that do not run, of all or of these, and why each waits.
 
-        What only waits for another of them is left out.
+        Those that only wait for another of them are left out.
         """
         tasks = await self.store.tasks(TaskQuery(ids=among, states=UNFINISHED))
         holds = await self.why(tasks)
@@ -64,7 +64,7 @@ class Overview(Tasks, Agents, Inbox, Conflicts):
         ]
 
     async def counts(self) -> Mapping[str, int]:
-        """Tasks by state, with pending ones that wait for a need counted as `blocked`."""
+        """Tasks by state; pending ones that wait for a need count as `blocked`."""
         return await self.store.counts()
 
     async def _live_runs(self, running: Sequence[Task]) -> Sequence[Run]:
@@ -87,12 +87,12 @@ class Overview(Tasks, Agents, Inbox, Conflicts):
 
 
 def _is_stuck(task: Task, hold: Hold | None) -> bool:
-    """Does it wait for what neither time nor an idle runner ends?"""
+    """Does it wait for something that neither time nor an idle runner will end?"""
     return hold is not None and (hold.why in STUCK or _came_back(task, hold))
 
 
 def _came_back(task: Task, hold: Hold) -> bool:
-    """Could it start, although a run gave it back already? Its note tells why."""
+    """Could it start, although a run has given it back? Its note says why."""
     return hold.why is Why.SEAT and bool(task.note)
 
 
@@ -108,6 +108,6 @@ def _waits_for(task: Task, holds: Mapping[TaskId, Hold]) -> str:
 
 
 def _told_apart(counts: Mapping[str, int], delivered: Sequence[Task]) -> dict[str, int]:
-    """Counts by state, with what waits for a human, for the lane, or is held up in it apart."""
+    """Counts by state, with `review` split into waiting for a human, landing, and held."""
     others = {state: many for state, many in counts.items() if state != State.REVIEW}
     return {**others, **Counter(map(shown_state, delivered))}

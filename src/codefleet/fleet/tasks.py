@@ -25,10 +25,10 @@ from codefleet.ports import TaskQuery, Write
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 ID_CHARACTERS = LETTERS + "23456789"
 RETRIED_BY_AGENTS = 2
-"""How many times its attempts a task has when agents retry it."""
+"""How many times a task's normal attempts it may have when agents retry it."""
 EDITABLE = frozenset(Brief.__struct_fields__) - {"repo", "stage"}
 REROUTING = frozenset({"coder", "model", "options", "fallback"})
-"""Who says one of these decides anew who works on a task."""
+"""Fields that decide who works on a task: editing one undoes a fallback."""
 
 
 class Tasks(Capacity, Accounts, Costs, Families):
@@ -49,7 +49,7 @@ class Tasks(Capacity, Accounts, Costs, Families):
         drafts: Sequence[Draft],
         flow: Callable[[Sequence[Task]], Workflow] | None = None,
     ) -> Sequence[Task]:
-        """Queue tasks, and the workflow that they make up if they do."""
+        """Queue tasks, and the workflow that they form, if any."""
         if not drafts:
             raise Invalid("there is nothing to add", hint='say what to do: fleet add "Title"')
         drafts = [checked(Draft, asdict(draft)) for draft in drafts]
@@ -71,14 +71,14 @@ class Tasks(Capacity, Accounts, Costs, Families):
         return tasks
 
     async def edit(self, ref: str, **changes: Any) -> Task:
-        """Change what a task says; a running agent sees it at its next run."""
+        """Change a task's fields; a running agent sees the change in its next run."""
         await self.permit(
             "assign" if changes.keys() == {"assignee"} else "edit", await self.get(ref)
         )
         unknown = sorted(set(changes) - EDITABLE)
         if unknown:
             raise Invalid(
-                f"a task has no field {', '.join(unknown)} to edit",
+                f"a task has no editable field {', '.join(unknown)}",
                 hint=did_you_mean(
                     unknown[0], EDITABLE, f"these can be edited: {', '.join(sorted(EDITABLE))}"
                 ),
@@ -91,7 +91,7 @@ class Tasks(Capacity, Accounts, Costs, Families):
             said = checked(Draft, _said(task) | changes)
             drafting.refuse_unusable(said)
             edited = task.evolve(**_said(said), version=task.version + 1, updated_at=now)
-            if "not_before" in changes:  # a human's own word now, not a rest of the fleet's
+            if "not_before" in changes:  # now set by a human, no longer a rest
                 edited = edited.evolve(resting_since=None)
             if changes.keys() & REROUTING:
                 edited = edited.evolve(rerouted_from=None)
@@ -105,8 +105,8 @@ class Tasks(Capacity, Accounts, Costs, Families):
         return await self.change(ref, step)
 
     async def pause(self, ref: str | None = None) -> Task | None:
-        """Hold a task back, or without a task the whole fleet; what runs already is stopped gently
-        when it is the task that was named, and goes on when it is the fleet."""
+        """Pause a task, or without one the whole fleet. A run of the named task is stopped gently;
+        runs of a paused fleet continue."""
         await self.permit("pause")
         return await self._set_paused(ref, Verb.PAUSE)
 
@@ -116,7 +116,7 @@ class Tasks(Capacity, Accounts, Costs, Families):
         return await self._set_paused(ref, Verb.RESUME)
 
     async def cancel(self, ref: str) -> Task:
-        """Stop a task for good; what it made so far is archived, not lost."""
+        """Stop a task for good; its work so far is archived, not lost."""
         await self.permit("cancel", await self.get(ref))
 
         async def step(task: Task) -> Write:
@@ -136,7 +136,7 @@ class Tasks(Capacity, Accounts, Costs, Families):
     async def retry(self, ref: str) -> Task:
         """Put a failed or cancelled task back into the queue with fresh attempts.
 
-        With a stage come those that were cancelled because of it and can start after all.
+        Later stages that were cancelled because of it, and can start after all, come back too.
         """
         await self.permit("retry", task := await self.get(ref))
         if self.caller:
@@ -153,15 +153,15 @@ class Tasks(Capacity, Accounts, Costs, Families):
         return await self.change(ref, step)
 
     def _refuse_retry(self, task: Task) -> None:
-        """An agent may give a task its attempts once more: for ever would be without a bound."""
+        """An agent may give a task a second set of attempts, but not an endless number of them."""
         attempts = task.max_attempts or self.config.for_repo(task.repo).attempts
         if task.runs >= RETRIED_BY_AGENTS * attempts:
             raise Refused(
-                f"{task.id} was tried {task.runs} times", hint="ask_human asks a human to retry it"
+                f"{task.id} was tried {task.runs} times", hint="use ask_human to ask for a retry"
             )
 
     async def why(self, tasks: Sequence[Task]) -> Mapping[TaskId, Hold]:
-        """Why each of these pending tasks does not run now; those that only lack a seat say so."""
+        """Why each of these pending tasks does not run now, even if it only lacks a seat."""
         pending = [task for task in tasks if task.state is State.PENDING]
         if not pending:
             return {}
@@ -191,17 +191,17 @@ class Tasks(Capacity, Accounts, Costs, Families):
         }
 
     async def pinned_to_others(self, coder: str) -> Sequence[str]:
-        """The coders of all pending tasks that name another one than this."""
+        """The coders of all pending tasks that name one other than this."""
         pending = await self.store.tasks(TaskQuery(states=[State.PENDING]))
         return [task.coder for task in pending if task.coder and task.coder != coder]
 
     async def _busy(self) -> Sequence[Task]:
-        """The tasks whose scopes others keep out of: at work, or on their way onto the trunk."""
+        """The tasks whose scopes others must avoid: running ones and those about to land."""
         found = await self.store.tasks(TaskQuery(states=[State.RUNNING, State.REVIEW]))
         return [task for task in found if task.state is State.RUNNING or task.approved]
 
     async def needs_of(self, task: Task) -> Sequence[Task]:
-        """What a task needs, with the state each is in."""
+        """The tasks that a task needs."""
         return await self.store.tasks(TaskQuery(ids=[TaskId(need) for need in task.needs]))
 
     async def held_up(self, task: Task) -> Sequence[Task]:
@@ -261,7 +261,7 @@ class Tasks(Capacity, Accounts, Costs, Families):
 
 
 def retried(task: Task, now: datetime) -> Task:
-    """The task as it is when it is tried again: with all its attempts before it."""
+    """The task as it is retried: with all its attempts available."""
     fresh = {"attempts": 0, "not_before": None, "paused": False, "updated_at": now}
     why = task.note if task.state is State.FAILED else ""  # its agent should know what went wrong
     return move(accounts.own_again(task), Verb.RETRY, **fresh, note=why)
@@ -269,7 +269,7 @@ def retried(task: Task, now: datetime) -> Task:
 
 def new_id() -> TaskId:
     """Eight characters that are easy to read aloud; a letter first, so it is never a number."""
-    import secrets  # here, because it is slow to import and only adding needs it
+    import secrets  # imported here, because it is slow and only adding needs it
 
     rest = (secrets.choice(ID_CHARACTERS) for _ in range(7))
     return TaskId(secrets.choice(LETTERS) + "".join(rest))
@@ -286,5 +286,5 @@ def _names(drafts: Sequence[Draft]) -> dict[str, TaskId]:
 
 
 def _said(brief: Brief) -> dict[str, Any]:
-    """What was said of a task, field by field."""
+    """What was specified for a task, field by field."""
     return {name: getattr(brief, name) for name in Brief.__struct_fields__}

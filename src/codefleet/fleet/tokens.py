@@ -1,7 +1,6 @@
-"""Tokens of runs: who has one acts as that run, for as long as it lives.
+"""Tokens of runs: the holder of one acts as that run, as long as it is live.
 
-A token is the run's id and a seal that only the holder of the home's key can make, so none has to
-be stored.
+A token is the run's id and a signature made with the home's key, so none has to be stored.
 """
 
 import hmac
@@ -14,22 +13,22 @@ from codefleet.fleet.core import Core
 
 KEY_BYTES = 32
 LEAST = 32
-"""The fewest characters that a secret of ours may have."""
+"""The fewest characters that a secret may have."""
 
 
 class Tokens(Core):
     def token(self, run: RunId) -> str:
-        """What proves that somebody acts for this run."""
+        """The proof that someone acts for this run."""
         return f"{run}:{_seal(self._key(), run)}"
 
     async def run_of(self, token: str) -> Run:
-        """The live run that a token speaks for."""
+        """The live run that a token belongs to."""
         name, seal = run_named_in(token), token.strip().rpartition(":")[2]
         found = await self.store.runs(ids=[name]) if name else ()
         if not found or not _same(seal, _seal(self._key(), found[0].id)):
-            raise Refused("this token is not one of this fleet", hint="use the one of your own run")
+            raise Refused("this token does not belong to this fleet", hint="use your run's token")
         if not found[0].is_live:
-            raise Refused(f"the run {name} is over", hint="a token is good while its run lives")
+            raise Refused(f"the run {name} is over", hint="a token is valid while its run is live")
         return found[0]
 
     def _key(self) -> bytes:
@@ -37,13 +36,13 @@ class Tokens(Core):
 
 
 def run_named_in(token: str) -> RunId:
-    """The run that a token is for, if it is good."""
+    """The run that a token is for, if the token is valid."""
     return RunId(token.strip().rpartition(":")[0])
 
 
 def secret(file: Path) -> bytes:
-    """The secret in this file, which only the owner can read; made when there is none."""
-    import secrets  # here, because it is slow to import and few commands need it
+    """The secret in this file, readable only by the owner; created if there is none."""
+    import secrets  # imported here, because it is slow and few commands need it
 
     try:
         return _long_enough(file)
@@ -54,7 +53,7 @@ def secret(file: Path) -> bytes:
     with os.fdopen(handle, "wb") as out:
         out.write(secrets.token_hex(KEY_BYTES).encode())
     try:
-        os.link(draft, file)  # the first one stays, whoever comes at the same moment
+        os.link(draft, file)  # of several at the same moment, the first one wins
     except FileExistsError:
         pass
     finally:
@@ -63,12 +62,12 @@ def secret(file: Path) -> bytes:
 
 
 def _long_enough(file: Path) -> bytes:
-    """What is in the file; a secret that can be guessed is none."""
+    """The contents of the file; refused if too short to be secret."""
     found = file.read_bytes().strip()
     if len(found) < LEAST:
         raise Refused(
-            f"{file} holds {len(found)} characters; a secret needs at least {LEAST}",
-            hint="delete the file: a new secret is made at the next start",
+            f"{file} has {len(found)} characters; a secret needs at least {LEAST}",
+            hint="delete the file: a new secret is created at the next start",
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Waiting for tasks: until nothing more happens to them by itself."""
+"""Waiting for tasks: until nothing more happens to them on its own."""
 
 from collections.abc import AsyncIterator, Sequence
 from time import monotonic
@@ -14,9 +14,9 @@ SETTLED = (State.COMPLETED, State.FAILED, State.CANCELLED, State.ASKING)
 
 class Watching(Asking):
     async def watch(self, tasks: Sequence[TaskId], within: float) -> AsyncIterator[Sequence[Task]]:
-        """How these tasks stand: now, at every change, and at least every few seconds.
+        """The tasks as they are: now, at every change, and at least every few seconds.
 
-        It ends when each of them has ended or waits for a human, or when the time is over.
+        Ends when each of them has ended or waits for a human, or when the time is over.
         """
         end = monotonic() + within
         while True:

@@ -1,4 +1,4 @@
-"""Workflows: start, look at, cancel, retry, collect. How one stands is derived from its tasks."""
+"""Workflows: start, show, cancel, retry, collect. Their state is derived from their tasks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -48,15 +48,15 @@ class Workflows(Tasks):
         return made[0]
 
     async def workflows(self) -> Sequence[WorkflowStatus]:
-        """Every workflow, the newest first."""
+        """Every workflow, newest first."""
         return await self._stand([*reversed(await self.store.workflows())])
 
     async def workflow(self, ref: str) -> WorkflowStatus:
-        """The workflow with this id, or the only one whose id begins so."""
+        """The workflow with this id, or the only one whose id begins with it."""
         return (await self._stand([await self._flow(ref)]))[0]
 
     async def tasks_of(self, ref: str) -> Sequence[TaskId]:
-        """The task that is meant or, by the id of a workflow, all of its tasks."""
+        """The id of this task or, for the id of a workflow, of all its tasks."""
         for flow in await self.store.workflows(ids=[ref]):
             return flow.tasks
         return [(await self.get(ref)).id]
@@ -66,14 +66,14 @@ class Workflows(Tasks):
         return tuple(await self.with_descendants((await self._flow(ref)).tasks))
 
     async def cancel_workflow(self, ref: str) -> WorkflowStatus:
-        """Stop every stage that has not ended; what they made so far is archived, not lost."""
+        """Stop every stage that has not ended; their work so far is archived, not lost."""
         await self.permit("cancel", *await self._tasks([await self._flow(ref)]))
         return await self._together(ref, _cancelled)
 
     async def retry_workflow(self, ref: str, budget: Budget | None = None) -> WorkflowStatus:
         """Put failed and cancelled stages back into the queue; completed ones stay as they are.
 
-        With a `budget`, that is what the whole may cost from now on.
+        With a `budget`, that becomes the limit for the whole workflow.
         """
         await self.permit("retry a workflow")
         return await self._together(ref, _retried, budget)
@@ -86,7 +86,7 @@ class Workflows(Tasks):
         return _limit(flow, await self.store.runs(tasks=flow.tasks) if flow.budget else ())
 
     async def collect_workflow(self, ref: str, *, every: bool = False) -> Collected:
-        """What came of the stages that nobody needs, or of `every` stage; so far, if it goes on."""
+        """The results of the last stages, or of `every` stage; partial while it is not over."""
         stands = await self.workflow(ref)
         found = handover.results(stands.tasks, stands.runs)
         needed = {need for task in stands.tasks for need in task.needs}
@@ -97,19 +97,19 @@ class Workflows(Tasks):
         )
 
     async def cleanup_workflow(self, ref: str) -> WorkflowStatus:
-        """The workflow whose worktrees and branches may be put away; refused while it goes on."""
+        """The workflow, if its worktrees and branches may be removed; refused until it is over."""
         stands = await self.workflow(ref)
         await self.permit("clean up", *stands.tasks)
         for task in stands.tasks:
             if not task.state.is_final:
                 raise Refused(
-                    f"{stands.workflow.id} goes on: {task.title} is {task.state}",
+                    f"{stands.workflow.id} is not over: {task.title} is {task.state}",
                     hint=f"wait for it, or `fleet workflow cancel {stands.workflow.id}` first",
                 )
         return stands
 
     async def _together(self, ref: str, step: Step, budget: Budget | None = None) -> WorkflowStatus:
-        """Change all stages that `step` changes at once; again when somebody else was first."""
+        """Apply `step` to all stages at once; retry if someone else was first."""
         for _ in range(TRIES):
             flow, now = await self._flow(ref), await self.store.now()
             steps = [step(task, now) for task in await self._tasks([flow])]
@@ -125,7 +125,7 @@ class Workflows(Tasks):
                 continue
             flow = flows[0] if flows else flow
             return (await self._stand([flow]))[0]
-        raise Stale(f"{ref} changes too fast to be changed", hint="try again")
+        raise Stale(f"{ref} keeps changing", hint="try again")
 
     async def _flow(self, ref: str) -> Workflow:
         found = await self.store.workflows(ids=[ref])
@@ -136,7 +136,7 @@ class Workflows(Tasks):
             raise Invalid(f"{ref} could be {ids}", hint="type more of the id")
         if not found:
             known = [each.id for each in await self.store.workflows()]
-            hint = did_you_mean(ref[:80], known, "`fleet workflow list` shows every one")
+            hint = did_you_mean(ref[:80], known, "`fleet workflow list` shows every workflow")
             raise NotFound(f"no workflow {ref[:80]}", hint=hint)
         return found[0]
 
@@ -176,7 +176,7 @@ def _limit(flow: Workflow, runs: Iterable[Run]) -> Limit | None:
 
 
 def _cancelled(task: Task, now: datetime) -> tuple[Task, Event] | None:
-    if task.state.is_final or task.landing:  # one that lands at this moment cannot be stopped
+    if task.state.is_final or task.landing:  # one that is landing cannot be stopped
         return None
     gone = {"fence": task.fence + 1, "paused": False, "note": CANCELLED}
     stopped = move(task, Verb.CANCEL, **gone, updated_at=now)

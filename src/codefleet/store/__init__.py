@@ -1,1 +1,1 @@
-"""Where the fleet's nouns live: one folder per engine, one contract for all of them."""
+"""Where the fleet's nouns are stored: one folder per engine, one contract for all of them."""

@@ -8,13 +8,13 @@ from codefleet.domain.model import Task
 
 
 def stale(word: str, key: str) -> Stale:
-    """Somebody else was first."""
+    """Someone else was first."""
     return Stale(f"{word} {key} has changed meanwhile", hint="read it again and repeat")
 
 
 def lost(task: str) -> LostRun:
     """The writer no longer holds the task."""
-    return LostRun(f"the lease on {task} is lost", hint="another run or a person has taken it over")
+    return LostRun(f"the lease on {task} is lost", hint="another run or a human has taken it over")
 
 
 def no_task(task: str) -> NotFound:
@@ -32,7 +32,7 @@ def refuse_duplicates(tasks: Iterable[Task], stored: Iterable[str]) -> None:
 
 
 def refuse_missing(tasks: Iterable[Task], known: Collection[str]) -> None:
-    """Refuse a need that is no task."""
+    """Refuse a need that is not a task."""
     for task in tasks:
         for need in task.needs:
             if need not in known:
@@ -40,14 +40,14 @@ def refuse_missing(tasks: Iterable[Task], known: Collection[str]) -> None:
 
 
 def refuse_cycle(tasks: Iterable[Task]) -> None:
-    """Refuse new tasks that wait for one another. No stored task can wait for a new one."""
+    """Refuse new tasks that wait for each other. No stored task can wait for a new one."""
     needs: dict[str, tuple[str, ...]] = {task.id: task.needs for task in tasks if task.needs}
     if any(need in needs for its in needs.values() for need in its):
         graph.order(needs)
 
 
 def refuse_stored_cycle(tasks: Iterable[Task], edges: Iterable[tuple[str, str]]) -> None:
-    """Refuse changed needs that close a circle with stored edges, given as (task, need)."""
+    """Refuse changed needs that close a cycle with stored edges, given as (task, need)."""
     needs: dict[str, list[str]] = {}
     for name, need in edges:
         needs.setdefault(name, []).append(need)

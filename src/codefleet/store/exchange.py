@@ -1,4 +1,4 @@
-"""The lines of an export as nouns, for every store alike."""
+"""The lines of an export as nouns, the same for every store."""
 
 import json
 import re
@@ -25,31 +25,31 @@ _NOUNS: dict[str, type[Noun]] = {
 }
 
 _NAME = re.compile(r"(?!\.{1,2}$)[^/\0]+")
-"""What can name a folder, as ids of runs and names of repos do, and cannot lead out of another."""
+"""What can name a folder, as run ids and repo names do, and cannot lead out of its parent."""
 
 Nouns = dict[str, list[Any]]
 
 
 def parsed(exported: Sequence[tuple[str, str]]) -> Nouns:
-    """The nouns of an export by kind; refuses what is none, by its line."""
+    """The nouns of an export by kind; refuses an invalid line and names it."""
     nouns: Nouns = {kind: [] for kind in (*_NOUNS, "setting")}
     for number, (kind, text) in enumerate(exported, start=1):
         if kind not in nouns:
             raise Invalid(
-                f"line {number}: {kind!r} is no kind of noun", hint=f"one of {list(nouns)}"
+                f"line {number}: {kind!r} is not a kind of noun", hint=f"use one of {list(nouns)}"
             )
         try:
             nouns[kind].append(_noun(kind, text))
         except (ValueError, TypeError, KeyError) as wrong:
             raise Invalid(
-                f"line {number}: this is no {kind}", hint=_told(kind, text, wrong)
+                f"line {number}: this is not a valid {kind}", hint=_told(kind, text, wrong)
             ) from None
     _refuse_half_a_workflow(nouns)
     return nouns
 
 
 def _told(kind: str, text: str, wrong: Exception) -> str:
-    """What is wrong with a line, in our words where they are the library's."""
+    """What is wrong with a line, in our own terms."""
     if not isinstance(wrong, ValidationError):
         return str(wrong).splitlines()[0]
     found = complaint(_NOUNS[kind], json.loads(text), wrong)
@@ -67,7 +67,7 @@ def _noun(kind: str, text: str) -> Any:
 
 
 def _in_one_zone(noun: Noun) -> Noun:
-    """The noun with its moments in UTC: they are compared as texts too."""
+    """The noun with its times in UTC: they are also compared as texts."""
     fields = {name: getattr(noun, name) for name in type(noun).__struct_fields__}
     zoned = {
         name: in_utc(value)
@@ -82,11 +82,11 @@ def _refuse_half_a_workflow(nouns: Nouns) -> None:
     for flow in nouns["workflow"]:
         if missing := sorted(set(flow.tasks) - known):
             raise Invalid(
-                f"the workflow {flow.id} has a task {missing[0]}, which the import does not hold",
-                hint="`fleet export` writes both",
+                f"the workflow {flow.id} has a task {missing[0]} that is not in the import",
+                hint="`fleet export` exports both",
             )
 
 
 def _refuse_no_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name[:40]!r} is no name")
+        raise ValueError(f"{name[:40]!r} is not a name")

@@ -1,20 +1,20 @@
-"""What a look at the first tasks in their order tells about a search, for every engine alike.
+"""What the first tasks in their order show about a search, the same for every engine.
 
-A word that many tasks have is found soon by looking at one task after another; a word that few have
-is found by the index of words. How many of the first tasks have the words tells which it is. So
-neither a word of all tasks nor one of a single task takes longer where there are more tasks.
+A word that many tasks have is found soon by reading one task after another; a rare word is found by
+the index of words. How many of the first tasks have the words shows which case it is. So neither a
+word in all tasks nor one in a single task takes longer if there are more tasks.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 FIRST, MOST = 1000, 10_000
-"""So many tasks are looked at first, and at most so many when these promise enough."""
+"""How many tasks to read first, and at most if these look promising."""
 
 
 class Seen(NamedTuple):
-    """A task that was looked at: which of the words it has, as a text of 0 and 1, and whether the
-    filters let it pass."""
+    """A task that was read: which of the words it has, as a text of 0 and 1, and whether it passes
+    the filters."""
 
     id: str
     has: str | None
@@ -26,7 +26,7 @@ class Seen(NamedTuple):
 
 
 class Look:
-    """The first so many tasks in the order of a search."""
+    """The first tasks in the order of a search."""
 
     def __init__(self, rows: Iterable[tuple[str, str | None, bool]], looked: int) -> None:
         self._seen = [Seen(*row) for row in rows]
@@ -34,19 +34,19 @@ class Look:
         self._is_all = len(self._seen) < looked
 
     def is_enough(self, limit: int | None) -> bool:
-        """Were these all, or as many as are wanted?"""
+        """Were these all, or as many as wanted?"""
         return self._is_all or (limit is not None and len(self._found) >= limit)
 
     def further(self, limit: int | None) -> int | None:
-        """How many to look at next, to find as many as are wanted with some to spare; None when
-        they would be too many."""
+        """How many to read next, to find as many as wanted with some to spare; None if they would
+        be too many."""
         if limit is None or not self._found:
             return None
         needed = 2 * limit * len(self._seen) // len(self._found)
         return needed if needed <= MOST else None
 
     def found(self, limit: int | None) -> list[str]:
-        """The ids of the first ones that have all the words and fit."""
+        """The ids of the first ones that have all the words and pass the filters."""
         return self._found[:limit]
 
     def rarest(self, words: Sequence[str]) -> str:

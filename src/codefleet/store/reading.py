@@ -1,4 +1,4 @@
-"""Everything that can be read of a store, in statements that every engine has by the same names."""
+"""Everything that can be read from a store, in statements that every engine names the same."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,8 @@ BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
 
 
 def _filters(query: TaskQuery) -> list[str]:
-    """The parts of a statement that leave out what was not asked for."""
-    in_order = len(query.states) == 1 and query.ids is None  # else the ids lead to the tasks
+    """The parts of a statement that exclude what was not asked for."""
+    in_order = len(query.states) == 1 and query.ids is None  # otherwise tasks are found by id
     filters = {
         "with_ids": query.ids is not None,
         "with_parents": query.parents is not None,
@@ -53,21 +53,21 @@ def _moment(value: str | datetime) -> datetime:
 
 
 class Readings(ABC):
-    """The reading half of `codefleet.ports.Store`; an engine says how rows are come by."""
+    """The reading half of `codefleet.ports.Store`; an engine provides the rows."""
 
     @abstractmethod
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
-        """All rows of a statement that is joined of these parts.
+        """All rows of a statement that is joined from these parts.
 
-        Values are plain: a list is a list, a moment a datetime, and None means no bound.
+        Values are plain: a list is a list, a time a datetime, and None means no bound.
         """
 
     @abstractmethod
     def _now(self) -> datetime | None:
-        """The time to judge by, or None where the engine has its own."""
+        """The current time, or None if the engine has its own."""
 
     def _steady(self) -> datetime | None:
-        """The time to judge leases by, or None where the engine has its own."""
+        """The time for leases, or None if the engine has its own."""
         return self._now()
 
     @abstractmethod
@@ -77,7 +77,7 @@ class Readings(ABC):
     @staticmethod
     @abstractmethod
     def _sought(word: str, *, whole: bool) -> str:
-        """A word, or else all that begin so, as the engine's index of words is asked for it."""
+        """A query to the engine's index of words, for a word or for all that begin with it."""
 
     async def _nouns(self, noun: type[N], *names: str, **values: Any) -> Sequence[N]:
         return [noun.from_json(body) for (body,) in await self._rows(*names, **values)]
@@ -106,8 +106,8 @@ class Readings(ABC):
         }
 
     async def _searched(self, query: TaskQuery, words: list[str]) -> Sequence[Task]:
-        """Those that have all the words; see `codefleet.store.looking` for the way."""
-        from codefleet.store import looking  # here, because only a search needs it
+        """The tasks that have all the words; `codefleet.store.looking` explains how."""
+        from codefleet.store import looking  # imported here, because only a search needs it
 
         if not words:
             return []

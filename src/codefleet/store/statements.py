@@ -25,14 +25,14 @@ class Statements(dict[str, str]):
 
 
 class Numbered(NamedTuple):
-    """A statement whose parameters have numbers, and their names in that order."""
+    """A statement with numbered parameters, and their names in that order."""
 
     text: str
     names: Sequence[str]
 
 
 def numbered(text: str, parameter: re.Pattern[str], sign: str) -> Numbered:
-    """Parameters by number, with an engine's sign before it, in place of those by name."""
+    """Replace named parameters by numbered ones, with an engine's sign before the number."""
     names = list(dict.fromkeys(parameter.findall(text)))
     by_number = parameter.sub(lambda match: f"{sign}{names.index(match[1]) + 1}", text)
     return Numbered(by_number, names)

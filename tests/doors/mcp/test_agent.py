@@ -139,7 +139,7 @@ async def test_a_cancelled_task_has_no_question_left_in_the_inbox(
     await fleet.pose(await claimed(fleet, repo), Asks("Which port?"))
     await fleet.cancel(task.id)
     assert await fleet.inbox() == []
-    with pytest.raises(NotFound, match="asks nothing"):
+    with pytest.raises(NotFound, match="has no open question"):
         await fleet.answer(task.id, "443")
 
 
@@ -234,7 +234,7 @@ async def test_an_agent_gives_no_flags_to_the_program_of_another(
             wild = {"title": "Wild", "options": options}
             assert (await Caller(client).refused("create_task", tasks=[wild]))["code"] == "refused"
     stage = {"name": "wild", "prompt": "Paint", "extra_args": ["--yolo"]}
-    with pytest.raises(Refused, match="arguments of another's program"):
+    with pytest.raises(Refused, match="arguments of another agent's program"):
         await fleet.acting_for(run.id).start(workflow.parse({"stages": [stage]}))
     assert len(await fleet.list(TaskQuery())) == 1
 

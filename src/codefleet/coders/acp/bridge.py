@@ -1,10 +1,10 @@
-"""The bridge to an ACP agent: a program that a keeper starts, as if it were the agent itself.
+"""The bridge to an ACP agent: a program that a keeper starts as if it were the agent itself.
 
     python -P bridge.py [--mode=M] [--model=M] [--auth=A] [--resume=S] [--judged=TOOLS ...]
         [--server=WORD ...] -- AGENT [ARGUMENT ...]
 
-It starts the agent in its own folder, speaks the Agent Client Protocol with it, and speaks the
-fleet's own lines (see jsonl.py) with the runner. SIGTERM and SIGINT cancel the turn and end it.
+It starts the agent in its own folder and speaks the Agent Client Protocol with it, and the fleet's
+own protocol (see jsonl.py) with the runner. SIGTERM and SIGINT cancel the turn and end the bridge.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from codefleet.coders.acp.wish import Wish
 
 
 async def main(argv: list[str]) -> int:
-    """Start the agent, and talk with it to the end."""
+    """Start the agent, and talk with it until the end."""
     parser = argparse.ArgumentParser(prog="bridge", allow_abbrev=False)
     for name in ("mode", "model", "auth", "resume"):
         parser.add_argument(f"--{name}")
@@ -33,7 +33,7 @@ async def main(argv: list[str]) -> int:
         said = f"cannot run {command[0]}: {wrong.strerror}"
         tell([{"type": "broke", "text": said, "reason": "coder_missing"}])
         return 1
-    # The library takes its time to load: only now, so that the agent starts meanwhile.
+    # Imported only now, because the library loads slowly: the agent starts meanwhile.
     from codefleet.coders.acp.conversation import Conversation
 
     return await Conversation(agent, Wish(**given)).run()

@@ -4,12 +4,12 @@
     argv = ["gemini", "--acp"]              # the agent
     env = { GEMINI_API_KEY = "..." }        # added to its environment
     mode = "yolo"                           # one of the agent's own modes
-    auth = "gemini-api-key"                 # how to log in, where the agent wants to be told
+    auth = "gemini-api-key"                 # how to log in, if the agent asks for it
 
     [coders.acp.agents.opencode]            # another agent, with the same four options
     argv = ["opencode", "acp"]
 
-A task's model is one of the agent's own. Where it begins with the name of an agent, that one does
+A task's model is one of the agent's own. If it begins with the name of an agent, that agent does
 the task: `opencode`, or `opencode/anthropic/claude-sonnet-5` for one of its models.
 """
 
@@ -26,21 +26,21 @@ from codefleet.ports import Abilities, Assignment, Start
 
 PROGRAM = Path(__file__).with_name("bridge.py")
 PROMPT = "prompt"
-"""The id of the first words, among those that are said later."""
+"""The id of the first message; later ones have ids of their own."""
 LIBRARY = "acp"
 INSTALL = "pip install agent-client-protocol"
 EXAMPLE = 'for example: fleet config set coders.acp.argv \'["gemini", "--acp"]\''
 
 
 class Acp:
-    """Starts and reads the bridge, and says things to it."""
+    """Starts and reads the bridge, and sends messages to it."""
 
     name = "acp"
     abilities = Abilities(
         verified=True,
         resume=True,
         resume_after_crash=True,
-        remembers=False,  # where the session is gone, the bridge begins a new one
+        remembers=False,  # if the session is gone, the bridge starts a new one
         says_when_done=True,
         reports_context=True,
         talks=True,
@@ -57,7 +57,7 @@ class Acp:
             raise BadConfig("coders.acp.argv is not set", hint=EXAMPLE)
         return Start(
             argv=[
-                *(sys.executable, "-P", str(PROGRAM)),  # -P: nothing is imported from the worktree
+                *(sys.executable, "-P", str(PROGRAM)),  # -P: import nothing from the worktree
                 *flag("mode", options.text("mode", "") if "mode" in given else None),
                 *flag("auth", options.text("auth", "") if "auth" in given else None),
                 *flag("model", model),
@@ -90,7 +90,7 @@ coder = Acp()
 def _chosen(
     options: Mapping[str, object], model: str | None
 ) -> tuple[Mapping[str, object], str | None]:
-    """The options of the agent that the model begins with, or the first one's; and the model."""
+    """The options of the agent that the model names, or the first one's; and the model."""
     agents = options.get("agents", {})
     if not isinstance(agents, Mapping) or not all(isinstance(a, Mapping) for a in agents.values()):
         raise BadConfig("coders.acp.agents is not a table of agents", hint="[coders.acp.agents.X]")
@@ -100,7 +100,7 @@ def _chosen(
         return agents[name], rest or None
     if agents and "argv" not in first:
         raise BadConfig(
-            "coders.acp.argv is not set, and the task's model names none of the agents",
+            "coders.acp.argv is not set, and the task's model does not name an agent",
             hint=f"set the model to one of: {', '.join(sorted(agents))}",
         )
     return first, model

@@ -33,7 +33,7 @@ class Conversation:
         self._session = Session(self._connection, requests, str(worktree), wish.server)
 
     async def run(self) -> int:
-        """Work until there is no more to do, somebody stops it, or it breaks."""
+        """Work until there is no more to do, it is stopped, or it fails."""
         stopped = asyncio.Event()
         for each in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(each, stopped.set)
@@ -72,7 +72,7 @@ class Conversation:
         return 1
 
     async def _cancel(self, working: asyncio.Task[int]) -> None:
-        """Let the agent put down what it holds; who stopped us knows why, so we say no more."""
+        """Let the agent finish cleanly; whoever stopped us knows why, so report nothing."""
         with suppress(ConnectionError):
             if self._session.id:
                 await self._session.cancel()

@@ -1,7 +1,7 @@
-"""What an error that an agent answers with means. Structured values first, words last.
+"""What an agent's error response means. Structured values first, message text last.
 
-Agents put a provider's trouble into JSON-RPC errors, each in its own way: an HTTP status as the
-code (Gemini CLI), a kind (Claude), the name of an error (opencode), or an answer's body.
+Agents report a provider's trouble as JSON-RPC errors, each in its own way: an HTTP status as the
+code (Gemini CLI), a kind (Claude), the name of an error (opencode), or a response body.
 """
 
 import re
@@ -17,7 +17,7 @@ Line = dict[str, Any]
 
 AUTH_REQUIRED = -32000
 ANYTHING = 500
-"""The code of Gemini CLI for whatever has no status: nobody knows whether it passes."""
+"""Gemini CLI's code for anything without a status: it may or may not be temporary."""
 KINDS = {
     "authentication_failed": Reason.AUTH,
     "oauth_org_not_allowed": Reason.AUTH,
@@ -41,7 +41,7 @@ WORDS = (
     (re.compile(r"Your input exceeds the context window"), Reason.CONTEXT_FULL),
     (re.compile(r"You have exhausted your daily quota"), Reason.QUOTA),
 )
-"""Sentences of providers, as they begin."""
+"""Providers' messages, by how they begin."""
 
 
 def line(code: object, message: str, data: object) -> Line:
@@ -55,7 +55,7 @@ def line(code: object, message: str, data: object) -> Line:
 
 
 def meaning(code: object, message: str, data: object) -> Broke | Limited:
-    """What the error is to the fleet."""
+    """What the error means to the fleet."""
     said, answer = _opened(text(message) or "the agent answered with an error")
     if code == AUTH_REQUIRED:
         return Broke(said, Reason.AUTH)
@@ -79,7 +79,7 @@ def _status(numbers: Iterable[object]) -> int | None:
 
 
 def _opened(message: str) -> tuple[str, Fields]:
-    """The words of a message, and the provider's answer when the message is one, as JSON."""
+    """The text of a message, and the provider's response if the message is one, as JSON."""
     message = message.removeprefix("Internal error: ")
     answer = parsed(message)
     match answer:
@@ -101,7 +101,7 @@ def _numbers(tables: Sequence[Fields]) -> Iterator[object]:
 
 
 def _tables(data: object) -> Iterator[Fields]:
-    """The data itself, and the provider's answer where it stands inside."""
+    """The data itself, and the provider's response if it contains one."""
     if isinstance(data, dict):
         yield data
         if isinstance(inner := data.get("error"), dict):

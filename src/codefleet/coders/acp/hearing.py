@@ -1,4 +1,4 @@
-"""What the fleet says to the bridge: words for the agent, and answers to its requests."""
+"""What the fleet sends to the bridge: messages for the agent, and answers to its requests."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from codefleet.coders.jsonl import parsed, text
 
 
 class Hearing:
-    """Lines of standard input, sorted: words wait for their turn, answers find who asked."""
+    """Lines of standard input, sorted: messages wait their turn, answers go to their request."""
 
     def __init__(self) -> None:
         self._words: asyncio.Queue[str | None] = asyncio.Queue()
@@ -18,18 +18,18 @@ class Hearing:
         self._is_over = False
 
     def listen(self) -> None:
-        """Begin to read, in a thread: input may be a file, which no event loop can wait for."""
+        """Start reading, in a thread: input may be a file, which no event loop can wait for."""
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
 
     async def words(self) -> str | None:
-        """The next words for the agent; None when no more will come."""
+        """The next message for the agent; None if no more will come."""
         return await self._words.get()
 
     async def answer(self, request: str) -> bool | None:
-        """Whether that request is granted; None when all is cancelled.
+        """Whether that request is granted; None if everything is cancelled.
 
-        When nobody is left to ask, it is not granted.
+        If nobody is left to ask, it is not granted.
         """
         if self._is_over:
             return False
@@ -45,7 +45,7 @@ class Hearing:
                 self._settle(request, allowed)
 
     def over(self, answer: bool | None = False) -> None:
-        """No more will be said; whoever still waits for leave gets this answer."""
+        """No more input will come; requests that still wait get this answer."""
         self._is_over = True
         self._words.put_nowait(None)
         for request in list(self._asked):

@@ -1,7 +1,7 @@
 """What an agent's messages mean, as lines of the fleet's own protocol. Pure: no I/O.
 
-Messages are taken apart by hand and not by the library's classes: one value that a newer agent
-writes differently must not cost the rest of the message.
+Messages are parsed by hand and not with the library's classes: one value that a newer agent writes
+differently must not cost the rest of the message.
 """
 
 import json
@@ -16,7 +16,7 @@ from codefleet.coders.tools import detail
 Line = dict[str, Any]
 
 ENOUGH = 1000
-"""So many characters are passed on before the message is complete."""
+"""How many characters to collect before passing on an incomplete message."""
 LONGEST = 4000
 CHANGES = ("edit", "delete", "move")
 ABOUT_FILES = (*CHANGES, "read")
@@ -24,7 +24,7 @@ ENDED = ("completed", "failed")
 
 
 class Reading:
-    """Follows one session: words are joined, and every tool call gets its name and its end."""
+    """Follows one session: joins message chunks, and gives every tool call its name and end."""
 
     def __init__(self, worktree: PurePath) -> None:
         self._worktree = worktree
@@ -46,11 +46,11 @@ class Reading:
                 yield from _context(update)
 
     def tool(self, call: Fields) -> str:
-        """What sort of tool a call uses: the one name for it that all agents share."""
+        """The kind of tool that a call uses: a name that all agents share."""
         return _kind(self._known(call))
 
     def wants(self, request: str, call: Fields) -> Iterator[Line]:
-        """The lines for one request to use a tool."""
+        """The lines for one permission request."""
         yield from self._message_over()
         call = self._known(call)
         raw = call.get("rawInput")
@@ -65,14 +65,14 @@ class Reading:
         }
 
     def turn_over(self, response: Fields) -> Iterator[Line]:
-        """The lines for the answer to a prompt: what it used, and why it ended."""
+        """The lines for the response to a prompt: usage, and why the turn ended."""
         yield from self._told()
         yield from _spent(response)
         yield from _end(response.get("stopReason"), self._said)
         self._said = ""
 
     def _call(self, news: Fields) -> Iterator[Line]:
-        """A call begins when it is more than planned: before, little is known of it."""
+        """A call begins once it is more than planned: before that, little is known about it."""
         id, call = text(news.get("toolCallId")), self._known(news)
         status, kind = call.get("status"), _kind(call)
         if id not in self._begun and status != "pending":
@@ -87,20 +87,20 @@ class Reading:
             yield from ({"type": "file", "path": path} for path in self._paths(call))
 
     def _known(self, news: Fields) -> Fields:
-        """All that was told of a call so far: updates name only what is new."""
+        """All that is known of a call so far: updates contain only what is new."""
         id = text(news.get("toolCallId"))
         fresh = {name: value for name, value in news.items() if value not in (None, [], {})}
         self._calls[id] = {**self._calls.get(id, {}), **fresh}
         return self._calls[id]
 
     def _about(self, call: Fields) -> str:
-        """The command or the file, where that is told; else the call's title."""
+        """The command or the file, if given; else the call's title."""
         paths = self._paths(call) if _kind(call) in CHANGES else []
         told = "\n".join(paths) or detail(call.get("rawInput")) or text(call.get("title"))
         return told[:LONGEST]
 
     def _paths(self, call: Fields) -> list[str]:
-        """The files that a call is about, as one sees them from the worktree."""
+        """The files that a call is about, relative to the worktree."""
         return list(dict.fromkeys(map(self._seen, _named(call))))
 
     def _seen(self, path: str) -> str:
@@ -137,7 +137,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _context(update: Fields) -> Iterator[Line]:
-    """How full the context is, and what the whole session has cost so far."""
+    """The context used, and the cost of the session so far."""
     if amount(update.get("used")):
         yield {
             "type": "context",
@@ -150,7 +150,7 @@ def _context(update: Fields) -> Iterator[Line]:
 
 
 def _spent(response: Fields) -> Iterator[Line]:
-    """The tokens of this turn: where the protocol has them, or where Gemini CLI does."""
+    """The tokens of this turn: from the protocol's field, or from Gemini CLI's."""
     match response:
         case {"usage": dict(usage)}:
             fresh = amount(usage.get("inputTokens")) + amount(usage.get("cachedWriteTokens"))
@@ -174,11 +174,11 @@ def _end(reason: object, said: str) -> Iterator[Line]:
         case "end_turn":
             yield {"type": "finished", "text": said}
         case "cancelled":
-            return  # somebody stopped it, and that one knows why
+            return  # whoever stopped it knows why
         case "max_tokens":
             yield {"type": "broke", "text": "its context is full", "reason": "context_full"}
         case "max_turn_requests":
-            yield {"type": "broke", "text": "it made as many requests as one turn may"}
+            yield {"type": "broke", "text": "it reached the limit of requests per turn"}
         case "refusal":
             yield {"type": "broke", "text": f"the agent refused: {said}".removesuffix(": ")}
         case _:

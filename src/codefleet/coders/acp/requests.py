@@ -1,7 +1,7 @@
-"""What an agent may ask of us: to write files of its worktree, and leave to use a tool.
+"""What an agent may ask of us: to write files in its worktree, and for permission to use a tool.
 
-Reading is no business of ours. Agents do it themselves where we do not offer it, and Gemini CLI,
-when it is offered, cannot make new files: it takes the answer that there is none for a failure.
+Reading is not offered. Agents do it themselves then, and Gemini CLI, if it is offered, cannot
+create new files: it takes the answer that there is none for a failure.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,13 +17,13 @@ from codefleet.coders.jsonl import Fields, text
 from codefleet.domain.policy import is_meant
 
 ONCE = {True: "allow_once", False: "reject_once", None: ""}
-"""Never "always": what is allowed for good stands in the fleet's policy, not in the agent's."""
+"""Never "always": lasting permissions belong in the fleet's policy, not in the agent's."""
 EDIT = "edit"
 CANCELLED = {"outcome": {"outcome": "cancelled"}}
 
 
 class Requests:
-    """Hears what the agent tells, and answers what it asks."""
+    """Handles the agent's updates and answers its requests."""
 
     def __init__(
         self,
@@ -37,10 +37,10 @@ class Requests:
         self._asked = 0
         self._granted: set[Path] = set()
         self.muted = False
-        """While an old session is loaded, the agent tells all of it once more."""
+        """Set while an old session is loaded, because the agent then replays all of it."""
 
     async def handle(self, method: str, params: Any, is_notification: bool) -> Any:
-        """The library's handler: a result, or RequestError for what we do not do."""
+        """The library's handler: a result, or RequestError for what we do not support."""
         fields: Fields = params if isinstance(params, dict) else {}
         if method == "session/update":
             self._update(fields)
@@ -69,14 +69,14 @@ class Requests:
         allowed = await self._may(call)
         chosen = _option(params.get("options"), ONCE[allowed])
         if chosen is None:
-            return CANCELLED  # also where it offers no such answer: that is the safe one
+            return CANCELLED  # also if it offers no such option: that is safe
         if allowed:
             begins = {"sessionUpdate": "tool_call_update", "status": "in_progress"}
             tell(self._reading.update({**call, **begins}))
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
     async def _may(self, call: Fields) -> bool | None:
-        """Ask the fleet about the tools that it has rules about; the others are free."""
+        """Ask the fleet about tools that it has rules for; the others are allowed."""
         tool = self._reading.tool(call)
         if not is_meant(tool, self._judged):
             return True
@@ -103,7 +103,7 @@ class Requests:
         return {}
 
     async def _may_write(self, path: Path) -> bool:
-        """What is written by our hands is judged, also where the agent did not ask before."""
+        """What we write for the agent is checked, even if the agent did not ask before."""
         call = {"kind": EDIT, "locations": [{"path": str(path)}]}
         return path in self._granted or await self._may(call) is True
 
@@ -111,7 +111,7 @@ class Requests:
         return (self._worktree / named).resolve()
 
     def _inside(self, params: Fields) -> Path:
-        """The file that is meant, links followed; one outside the worktree is refused."""
+        """The named file, links followed; one outside the worktree is refused."""
         named = params.get("path")
         if not isinstance(named, str) or "\0" in named:
             raise RequestError.invalid_params({"details": "there is no path"})

@@ -1,4 +1,4 @@
-"""One session with an agent: from the first hello to the end of the last turn."""
+"""One session with an agent: from initialization to the end of the last turn."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ class Session:
     def __init__(
         self, connection: Connection, requests: Requests, worktree: str, server: Sequence[str] = ()
     ) -> None:
-        """`server` is the call of an MCP server whose tools the agent shall have, if any."""
+        """`server` is the command of an MCP server whose tools the agent gets, if any."""
         self._ask, self._tell = connection.send_request, connection.send_notification
         self._requests = requests
         self._where = {"cwd": worktree, "mcpServers": _servers(server)}
@@ -40,7 +40,7 @@ class Session:
         self.model: str | None = None
 
     async def open(self, wish: Wish) -> None:
-        """Greet the agent, log in if it insists, and begin or resume a session."""
+        """Initialize the agent, log in if it requires that, and start or resume a session."""
         hello = {
             "protocolVersion": PROTOCOL_VERSION,
             "clientCapabilities": ABLE,
@@ -62,7 +62,7 @@ class Session:
         self.model = wish.model or _current(begun, "model")
 
     async def prompt(self, words: str) -> Fields:
-        """One turn: the agent works until it has answered these words."""
+        """One turn: the agent works until it has responded to this message."""
         blocks = [{"type": "text", "text": words}]
         return _fields(await self._ask("session/prompt", {"sessionId": self.id, "prompt": blocks}))
 
@@ -90,7 +90,7 @@ class Session:
         return _fields(begun)
 
     async def _log_in(self, agent: Fields, wanted: str | None, said: str) -> None:
-        """Log in the way the user names, or by variables that are set; nobody is here to type."""
+        """Log in the way the user names, or by variables that are set; nobody is there to type."""
         methods = [m for m in _list(agent.get("authMethods")) if isinstance(m, dict)]
         way = wanted or next(_silent(methods), None)
         if way is None:
@@ -100,7 +100,7 @@ class Session:
         await self._ask("authenticate", {"methodId": way})
 
     async def _choose(self, begun: Fields, what: str, wanted: str | None) -> None:
-        """Ask for a mode or model where the agent has such a choice, in either way of asking."""
+        """Set a mode or model if the agent offers that choice, by either method."""
         if not wanted or wanted == _current(begun, what):
             return
         option = _option(begun, what)
@@ -109,7 +109,7 @@ class Session:
         elif option:
             method, choice = "session/set_config_option", {"configId": option, "value": wanted}
         else:
-            raise Refused(f"the agent lets nobody choose its {what}", "coder_missing")
+            raise Refused(f"the agent does not let you choose its {what}", "coder_missing")
         try:
             await self._ask(method, {"sessionId": self.id, **choice})
         except RequestError as error:
@@ -124,7 +124,7 @@ def _servers(call: Sequence[str]) -> list[Fields]:
 
 
 def _way_back(agent: Fields) -> str | None:
-    """How this agent goes on with an old session, if it can."""
+    """How this agent resumes an old session, if it can."""
     match agent.get("agentCapabilities"):
         case {"sessionCapabilities": {"resume": dict()}}:
             return "session/resume"

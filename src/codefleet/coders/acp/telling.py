@@ -8,7 +8,7 @@ from codefleet.coders.acp.reading import Line
 
 
 def tell(lines: Iterable[Line]) -> None:
-    """Print lines of the fleet's protocol, each whole, and all of them at once."""
+    """Print lines of the fleet's protocol, each complete, all at once."""
     for line in lines:
         sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()

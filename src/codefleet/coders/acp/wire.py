@@ -1,4 +1,4 @@
-"""The agent's process and its pipes: messages out, messages in, and its last words."""
+"""The agent's process and its pipes: messages out, messages in, and its last output."""
 
 import asyncio
 import json
@@ -13,13 +13,13 @@ from codefleet.coders import trouble
 LONGEST_LINE = 64 << 20
 LAST_WORDS = 8000
 GRACE_S = 2.0
-"""How long an agent may take to end by itself, and again after it was told to."""
+"""How long an agent may take to end by itself, and again after each signal."""
 
 
 class Wire:
     """A transport for the library's connection, over the pipes of an agent that we start.
 
-    It is more patient than the library's own: whatever is no message is skipped.
+    It is more tolerant than the library's own: anything that is not a message is skipped.
     """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -37,7 +37,7 @@ class Wire:
         while True:
             try:
                 line = await self._line()
-            except ValueError:  # longer than any message may be; its rest will be no message either
+            except ValueError:  # too long for a message, and so is its rest
                 continue
             if not line:
                 return None
@@ -45,7 +45,7 @@ class Wire:
                 return message
 
     async def close(self) -> None:
-        """End the agent: it sees the end of its input, is asked, and then killed."""
+        """End the agent: close its input, then ask it to stop, then kill it."""
         assert self._process.stdin
         self._process.stdin.close()
         for urge in (None, signal.SIGTERM, signal.SIGKILL):
@@ -58,7 +58,7 @@ class Wire:
         self._ended.cancel()
 
     async def end(self) -> str:
-        """How an agent that closed its output came to its end, with its last words."""
+        """How an agent that closed its output ended, with its last output."""
         how = "the agent closed its output"
         if await self._over(self._ended):
             how = f"the agent ended with {self._process.returncode}"
@@ -67,7 +67,7 @@ class Wire:
         return f"{how}\n{words}".strip()
 
     async def _line(self) -> bytes:
-        """The next line; nothing after the agent's end, even if what it left holds the pipe."""
+        """The next line; nothing after the agent's end, even if a child of it holds the pipe."""
         assert self._process.stdout
         reading = asyncio.ensure_future(self._process.stdout.readline())
         try:
@@ -92,7 +92,7 @@ class Wire:
 
 
 async def start(argv: Sequence[str], env: Mapping[str, str]) -> Wire:
-    """Start the agent, in a session of its own: a stop is for the bridge, which asks it kindly."""
+    """Start the agent in a session of its own: a stop goes to the bridge, which ends it gently."""
     process = await asyncio.create_subprocess_exec(
         *argv,
         stdin=asyncio.subprocess.PIPE,
@@ -106,7 +106,7 @@ async def start(argv: Sequence[str], env: Mapping[str, str]) -> Wire:
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the agent itself; asyncio's own wait is also for all who hold its pipes."""
+    """Wait for the agent itself; asyncio's own wait includes everything that holds its pipes."""
     gone = asyncio.Event()
     with suppress(ProcessLookupError):
         handle = os.pidfd_open(process.pid)
@@ -117,12 +117,12 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
         finally:
             loop.remove_reader(handle)
             os.close(handle)
-    while process.returncode is None:  # noqa: ASYNC110  # asyncio is about to learn of it
+    while process.returncode is None:  # noqa: ASYNC110  # asyncio is about to notice
         await asyncio.sleep(0.01)
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
-    """The message on a line; nothing when the line is none, whatever else it is."""
+    """The message on a line, or None if there is no valid one."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,14 +1,14 @@
-"""What is wanted of an agent besides its work; each is a flag of the bridge."""
+"""What is wanted of an agent besides its work; each field is a flag of the bridge."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Wish(NamedTuple):
-    """What the user wants; nothing means that the agent's own choice is fine.
+    """What the user wants; None leaves the choice to the agent.
 
-    `judged` are globs of the tools that the fleet wants to be asked about. Others are free.
-    `server` is the call of an MCP server whose tools the agent shall have.
+    `judged` are globs of the tools that the fleet wants to be asked about. Others are allowed.
+    `server` is the command of an MCP server whose tools the agent gets.
     """
 
     mode: str | None = None

@@ -1,8 +1,8 @@
-"""Tasks written without a look at them first: they are assumed to be as their writer knows them.
+"""Tasks written without reading them first: they are assumed to be as their writer knows them.
 
-Mostly they are, and then a write is one way to the server and back, and nothing stays locked while
-the server waits for us. Where they are not, the server itself undoes the transaction (`insist`);
-then it is made again with a look, which can tell what was wrong.
+Mostly they are; then a write is a single round trip, and nothing stays locked while the server
+waits for us. If they are not, the server itself undoes the transaction (`insist`); then it is
+repeated with a read, which can tell what was wrong.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ from codefleet.store.postgres.transaction import Transaction
 
 
 def is_likely(writes: Sequence[Write]) -> bool:
-    """Will it do to assume? Who works on a task changes neither its needs nor its words, and new
-    tasks that wait for stored ones must know whether those are completed."""
+    """Can it be assumed? A run's writes change neither needs nor words of its task, and new tasks
+    that wait for stored ones must know whether those are completed."""
     new = {task.id for one in writes for task in one.tasks if task.version == 0}
     fences = {fence for one in writes for fence in one.fences.items()}
     return len(dict(fences)) == len(fences) and all(_is_likely(one, new) for one in writes)
@@ -32,7 +32,7 @@ def _is_likely(one: Write, new: set[TaskId]) -> bool:
 
 
 async def write(tx: Transaction, writes: Sequence[Write]) -> None:
-    """Add and replace the tasks of some writes, and unblock what waited for the completed."""
+    """Add and replace the tasks of some writes, and unblock what waited for completed ones."""
     given = [task for one in writes for task in one.tasks]
     fences = {task: fence for one in writes for task, fence in one.fences.items()}
     if new := [task for task in given if task.version == 0]:

@@ -1,7 +1,7 @@
-"""How a waiting reader learns that somebody wrote: the server calls (LISTEN, NOTIFY).
+"""How a waiting reader learns of a write: the server notifies it (LISTEN, NOTIFY).
 
-A look at the last seq now and then is the safety net, for the time in which the connection is away
-and for a pool in between, which hands no calls on.
+A look at the last seq now and then is the safety net while the connection is down, and for a pool
+in between, which does not forward notifications.
 """
 
 import asyncio
@@ -21,20 +21,20 @@ class Bell:
     """Rung after each commit of this store, and by the server after those of others."""
 
     def __init__(self, connections: Connections) -> None:
-        """These should lead to the server itself."""
+        """The connections should lead to the server itself."""
         self._connections = connections
         self._rings = 0
         self._rung = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
 
     def ring(self) -> None:
-        """There is something new."""
+        """Wake everyone who waits."""
         self._rings += 1
         self._rung.set()
         self._rung = asyncio.Event()
 
     def mark(self) -> int:
-        """What was rung so far, to wait for more."""
+        """The number of rings so far, to wait for more."""
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen())
         return self._rings
@@ -47,7 +47,7 @@ class Bell:
                     await self._rung.wait()
 
     async def close(self) -> None:
-        """Wake whoever still waits and stop listening."""
+        """Wake everyone who still waits, and stop listening."""
         if self._listening:
             self._listening.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -68,6 +68,6 @@ class Bell:
 
     async def _hear(self, connection: Connection) -> None:
         await connection.execute(STATEMENTS["listen"].encode())
-        self.ring()  # for what was said before there was anybody to listen
+        self.ring()  # for what happened before we listened
         async for _ in connection.notifies():
             self.ring()

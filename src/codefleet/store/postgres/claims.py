@@ -1,7 +1,7 @@
 """Claiming: which tasks go to which seats, decided and stored inside one transaction.
 
-Candidates are locked as they are read, and passed by where another holds them: nobody waits, and
-no task is given twice. Only those who would start tasks with scopes, or under caps, take turns.
+Candidates are locked as they are read, and skipped if another holds them: nobody waits, and no task
+is given twice. Only claims of tasks with scopes, or under caps, take turns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ Rows = Sequence[tuple[Any, ...]]
 
 
 class Asked(NamedTuple):
-    """A claim that somebody asks for; `now` is a test's time, or None."""
+    """A requested claim; `now` is a test's time, or None."""
 
     seats: Sequence[Seat]
     want: Want
@@ -38,9 +38,9 @@ class Asked(NamedTuple):
     now: datetime | None
 
     def goes_with(self, other: "Asked") -> bool:
-        """Do both ask for the same, for different seats? Then one reading serves both.
+        """Do both ask for the same, for different seats? Then one read serves both.
 
-        Under caps each counts for itself.
+        Under caps, each is counted separately.
         """
         if self.want.caps:
             return False
@@ -79,7 +79,7 @@ async def _claimed(tx: Transaction, asked: Asked) -> tuple[Sequence[Claim], Sequ
 
 
 async def _room(tx: Transaction, asked: Asked) -> Room:
-    """What the caps leave to the seats, with nobody else about to start where there are some."""
+    """The places that the caps leave to the seats; under caps, one claim at a time."""
     if asked.want.caps is None:
         return Room(NO_CAPS, (), asked.seats)
     tx.run("lock_scopes")
@@ -88,7 +88,7 @@ async def _room(tx: Transaction, asked: Asked) -> Room:
 
 
 def _answer(asked: Asked, claims: Sequence[Claim], told: Sequence[Told]) -> Answer:
-    """What one of several who asked together gets: the claims for its own seats."""
+    """The claims for the seats of one of several who asked together."""
     agents = {seat.agent for seat in asked.seats}
     mine = [pair for pair in zip(claims, told, strict=True) if pair[0].run.agent in agents]
     if not mine:
@@ -108,7 +108,7 @@ async def _stored(tx: Transaction, claims: Sequence[Claim]) -> list[Told]:
 
 
 class _Head(NamedTuple):
-    """The beginning of a reading of candidates, and how they are held."""
+    """The beginning of a query for candidates, and how they are locked."""
 
     name: str
     hold: str
@@ -118,7 +118,7 @@ _EXPIRED = _Head("expired", "hold_both")
 
 
 class _Choice:
-    """Tasks for seats: read and locked in small numbers, only as far as seats are left."""
+    """Tasks for seats: read and locked in small numbers, only as long as seats are left."""
 
     now: datetime
 
@@ -145,7 +145,7 @@ class _Choice:
         self._ready = _Head("ready_among" if want.tasks else "ready", "hold_task")
 
     async def made(self, now: datetime | None) -> list[tuple[Task, Seat]]:
-        """Assigned tasks take their seats while choosing; the rest share what is left."""
+        """Assigned tasks take their seats while choosing; the others share what is left."""
         self._values["now"] = now
         asked = self._tx.run("some_expired", now=now)
         ready = self._some(self._ready, self._seats)
@@ -169,7 +169,7 @@ class _Choice:
             found = await self._some(head, asked, after=found[-1]).rows()
 
     def _some(self, head: "_Head", limit: int, after: Sequence[Any] = ()) -> Reply:
-        """The next candidates, but for those to whom caps and seats now leave no place."""
+        """The next candidates, except those for which caps and seats leave no place now."""
         names = [head.name, "unless_paused", "for_seats", *self._filters]
         values = {**self._values, "limit": limit, "seats": list(self._free)}
         values["full_repos"] = self._room.full_repos
@@ -181,7 +181,7 @@ class _Choice:
 
     async def _take(self, found: Rows) -> None:
         read = [(Task.from_json(body), lost) for body, lost, *_ in found]
-        # One whose priority was just changed may come twice.
+        # A task whose priority was just changed may come twice.
         candidates = [(task, lost) for task, lost in read if task.id not in self._seen]
         self._seen.update(task.id for task, _ in candidates)
         if self._busy is None and any(task.scope for task, _ in candidates):
@@ -200,7 +200,7 @@ class _Choice:
     def _still_free(self, candidates: Sequence[tuple[Task, str | None]]) -> Iterator[Task]:
         for task, lost in candidates:
             if task.assignee and task.assignee not in self._free:
-                continue  # its seat has just been given another task
+                continue  # its seat has just got another task
             if not self._room.has_place(task):
                 continue
             if lost:

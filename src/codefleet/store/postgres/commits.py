@@ -1,11 +1,11 @@
-"""Steps that are committed together: all that were asked for while the last commit was under way.
+"""Steps that are committed together: all that were requested during the last commit.
 
-A commit is the dearest part of a small write, so writers that come at once share one. Each step
-still succeeds or fails alone: where one of several is refused, they are done again, each by itself.
+A commit is the most expensive part of a small write, so concurrent writers share one. Each step
+still succeeds or fails alone: if one of several is refused, they are redone one by one.
 
-When the server goes away in the middle, the steps are done again as soon as it is back. Only when
-the answer to a commit is lost is it unknown whether it took place: then the mark is looked for that
-every commit leaves, and taken where it is not there, so that the commit cannot come later.
+If the server goes away in between, the steps are redone as soon as it is back. Only if the response
+to a commit is lost is it unknown whether it took place: then we look for the mark that every commit
+leaves, and insert it if it is missing, so that the commit cannot come later.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from codefleet.store.postgres.transaction import Transaction
 from codefleet.store.postgres.trouble import is_contested, is_passing
 
 ATTEMPTS = 50
-"""How often a step that others cross is begun again."""
+"""How often a step that conflicts with others is retried."""
 SWEEP_EVERY = 1000
 LOOK_EVERY_S = 3.0
-"""How often to look for such writers: claims pass by what they hold, and wait for nobody."""
+"""How often to look for abandoned writers: claims skip what they hold, and wait for nobody."""
 
 
 What = Write | claims.Asked | Step
@@ -45,7 +45,7 @@ class _Asked(NamedTuple):
 
 
 class Commits:
-    """The one road by which anything is written; `announce` is called after each commit."""
+    """The only way to write anything; `announce` is called after each commit."""
 
     def __init__(
         self, connections: Connections, announce: Callable[[], None], *, is_quick: bool
@@ -70,7 +70,7 @@ class Commits:
         return await answer
 
     async def close(self) -> None:
-        """Take no more steps, refuse those that wait for their turn, finish the one at work."""
+        """Take no more steps, refuse those that are queued, finish the current one."""
         self._is_closed = True
         asked, self._asked = self._asked, []
         for one in asked:
@@ -94,7 +94,7 @@ class Commits:
     async def _commit(self, asked: Sequence[_Asked]) -> None:
         try:
             answers = await self._done(asked)
-        except StoreTrouble as error:  # it is the same for all of them
+        except StoreTrouble as error:  # the same for all of them
             for one in asked:
                 _give(one, error=error)
             return
@@ -109,7 +109,7 @@ class Commits:
             _give(one, answer)
 
     async def _done(self, asked: Sequence[_Asked]) -> Sequence[Any]:
-        """Commit some steps, however often it takes; together only as long as nothing is wrong."""
+        """Commit some steps, with retries; together only as long as nothing is wrong."""
         patience = self._connections.patience()
         for number in range(ATTEMPTS):
             self._attempts += 1
@@ -122,7 +122,7 @@ class Commits:
                 if isinstance(error, UniqueViolation) and error.diag.table_name == "runs":
                     raise checks.stale("run", "of this task") from error
                 if len(asked) > 1 and not (is_passing(error) or is_contested(error)):
-                    raise  # what one of them asks for may be at fault
+                    raise  # one of the steps may be at fault
                 if not is_contested(error):
                     await patience.wait_out(error)
                 if isinstance(error, LockNotAvailable):
@@ -136,7 +136,7 @@ class Commits:
         )
 
     def _due_beside(self) -> Sequence[str]:
-        """What is to be done with the next transaction for the good of all."""
+        """Maintenance that is due with the next transaction."""
         due = []
         if self._attempts % SWEEP_EVERY == 0:
             due += ["sweep_marks", "fold_tallies"]
@@ -147,7 +147,7 @@ class Commits:
 
 
 class _Attempt:
-    """One transaction, and what is known of its end."""
+    """One transaction, and what is known about its end."""
 
     def __init__(self, connections: Connections, *, is_quick: bool, beside: Sequence[str]) -> None:
         self._connections = connections
@@ -185,7 +185,7 @@ class _Attempt:
     async def _done(
         self, tx: Transaction, asked: Sequence[_Asked], may_assume: bool
     ) -> Reply | None:
-        """Do all steps. What remains is to end the talk, which commits."""
+        """Do all steps. Ending the talk then commits."""
         self._answers = await _all_done(tx, asked, may_assume)
         if all(answer is steps.nothing for answer in self._answers):
             return None
@@ -193,7 +193,7 @@ class _Attempt:
         return tx.finish(self._mark)
 
     async def _found_out(self, lost: psycopg.OperationalError) -> int:
-        """Look whether a commit whose answer was lost was made; raise the loss where it was not."""
+        """Find out if a commit whose response was lost was made; raise the loss if it was not."""
         patience = self._connections.patience()
         while True:
             try:
@@ -216,7 +216,7 @@ class _Attempt:
 
 
 async def _all_done(tx: Transaction, asked: Sequence[_Asked], may_assume: bool) -> Sequence[Answer]:
-    """Writes go before claims: who claims may hold others up, and does so as briefly as can be."""
+    """Writes go before claims: claims may block others, and so should be brief."""
     whats = [one.what for one in asked]
     writes = [what for what in whats if isinstance(what, Write)]
     wanted = [what for what in whats if isinstance(what, claims.Asked)]
@@ -241,7 +241,7 @@ async def _seq(last: Reply | None) -> int:
 
 
 def _give(asked: _Asked, answer: Any = None, *, error: Exception | None = None) -> None:
-    if asked.to.done():  # whoever asked was cancelled meanwhile
+    if asked.to.done():  # the caller was cancelled meanwhile
         return
     if error is None:
         asked.to.set_result(answer)

@@ -1,8 +1,8 @@
-"""A connection, and the talks held over it: many statements that go out together.
+"""A connection, and the talks held over it: many statements that are sent together.
 
 psycopg's own pipelines make a cursor for each statement and send each by itself, which costs more
-than the statement. A talk stands on the layer below (`psycopg.pq`): what is said waits until
-somebody wants an answer; then all of it is sent at once, and all of it is heard.
+than the statement. A talk uses the layer below (`psycopg.pq`): statements wait until someone needs
+a result; then all are sent at once, and all results are read.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ from codefleet.store.postgres.trouble import is_outdated
 Row = tuple[Any, ...]
 _Key = tuple[bytes, tuple[int, ...]]
 _LOOK_S = 1.0
-"""How long psycopg waits for an answer at a time."""
+"""How long psycopg waits for a result at a time."""
 
 
 class Connection(psycopg.AsyncConnection[Row]):
-    """A way to the server. Through a pool, the next transaction may meet another process there."""
+    """A connection to the server. Through a pool, each transaction may reach another process."""
 
     is_direct = False
-    """Does the server itself answer, so that it may be asked to keep statements and settings?"""
+    """Does the server itself answer, so that it can keep statements and settings?"""
     is_for_writing = False
     """Does the server keep the settings for writing?"""
 
@@ -50,7 +50,7 @@ class Connection(psycopg.AsyncConnection[Row]):
 
 
 class Texts(Dumper):
-    """A list of texts on its way. psycopg's own asks each element what it is."""
+    """A list of texts to send. psycopg's own dumper inspects the type of each element."""
 
     oid = postgres.types["text"].array_oid
 
@@ -61,22 +61,22 @@ class Texts(Dumper):
 
 
 class Reply:
-    """The server's answer to one statement, once it is there."""
+    """The server's result of one statement, once it is there."""
 
     def __init__(self, talk: "Talk") -> None:
         self._talk = talk
         self._result: PGresult | None = None
 
     def take(self, result: PGresult) -> None:
-        """This is it."""
+        """Store the result."""
         self._result = result
 
     def is_by(self, result: PGresult) -> bool:
-        """Is it complete with this?"""
+        """Is it complete with this result?"""
         return True
 
     async def rows(self) -> list[Row]:
-        """All rows; they are waited for."""
+        """All rows; waits for them."""
         if self._result is None:
             await self._talk.hear()
         assert self._result
@@ -84,7 +84,7 @@ class Reply:
 
 
 class Kept:
-    """The statements that the server keeps for one connection, by their texts and types."""
+    """The statements that the server keeps for one connection, by text and types."""
 
     def __init__(self) -> None:
         self._names: dict[_Key, bytes] = {}
@@ -92,7 +92,7 @@ class Kept:
         self._numbers = count(1)
 
     def name(self, key: _Key) -> bytes | None:
-        """The name of a statement that is there, or on its way."""
+        """The name of a statement that is there, or was sent."""
         return self._names.get(key) or self._sent.get(key)
 
     def new_name(self, key: _Key) -> bytes:
@@ -103,14 +103,14 @@ class Kept:
         self._names[key] = self._sent.pop(key)
 
     def forget(self, error: psycopg.Error) -> None:
-        """After an error the server does not hear what else was sent."""
+        """After an error, the server ignores what else was sent."""
         self._sent.clear()
         if is_outdated(error):
             self._names.clear()
 
 
 class _Keeping(Reply):
-    """The answer to a statement that is to be kept."""
+    """The result of preparing a statement."""
 
     def __init__(self, talk: "Talk", kept: Kept, key: _Key) -> None:
         super().__init__(talk)
@@ -124,16 +124,16 @@ class _Keeping(Reply):
 
 
 class _Ending(Reply):
-    """The answer to the end of a talk. Where the commit itself fails, the error comes before it."""
+    """The result of the end of a talk. If the commit itself fails, the error comes before it."""
 
     def is_by(self, result: PGresult) -> bool:
         return result.status == ExecStatus.PIPELINE_SYNC
 
 
 class Talk:
-    """All that is said from its beginning to its end is one transaction, without a word for it.
+    """Everything from its beginning to its end is one implicit transaction.
 
-    It is kept when the talk ends, unless it ends with an error: then all of it is undone.
+    It is committed when the talk ends, unless it ends with an error: then it is rolled back.
     """
 
     def __init__(self, connection: Connection, kept: Kept) -> None:
@@ -149,7 +149,7 @@ class Talk:
         return self
 
     def say(self, text: bytes, values: Sequence[Any] = ()) -> Reply:
-        """Put a statement in line; its parameters are $1, $2 and so on."""
+        """Queue a statement; its parameters are $1, $2 and so on."""
         given = self._words.dump_sequence(values, [PyFormat.AUTO] * len(values))
         types, formats = self._words.types or (), self._words.formats
         if self._connection.is_direct:
@@ -159,7 +159,7 @@ class Talk:
         return self._await(Reply(self))
 
     def _named(self, text: bytes, types: tuple[int, ...]) -> bytes:
-        """The name under which the server keeps a statement, from now on if it did not yet."""
+        """The name under which the server keeps a statement; prepares it if it is new."""
         known = self._kept.name((text, types))
         if known:
             return known
@@ -169,7 +169,7 @@ class Talk:
         return name
 
     async def hear(self) -> None:
-        """Send what is in line and wait for the answers to all of it."""
+        """Send what is queued and wait for all results."""
         self._line.send_flush_request()
         await self._hear_all()
         if self._error:
@@ -190,11 +190,11 @@ class Talk:
             return
         try:
             if self._error is None:
-                for word in (b"BEGIN", b"ROLLBACK"):  # who undoes what was not begun is warned
+                for word in (b"BEGIN", b"ROLLBACK"):  # a ROLLBACK without a BEGIN is a warning
                     self._line.send_query_params(word, None)
                     self._await(Reply(self))
             await self._end()
-        except psycopg.Error:  # what went wrong before is what counts
+        except psycopg.Error:  # the earlier error is the one that counts
             await self._connection.close()
 
     async def _end(self) -> None:
@@ -213,11 +213,11 @@ class Talk:
     async def _hear_all(self) -> None:
         try:
             if self._connection.is_direct:
-                await self._connection.wait(self._heard())  # the server is told when we give up
-            else:  # many a pgbouncer breaks down over being told, so we only hang up
+                await self._connection.wait(self._heard())  # cancels on the server if we give up
+            else:  # many versions of pgbouncer break on a cancel request
                 await wait_async(self._heard(), self._line.socket, interval=_LOOK_S)
         except asyncio.CancelledError:
-            # The server may hear only later that it is to stop, and would stop what comes next.
+            # The cancel request may arrive late, and would then stop the next statement.
             await self._connection.close()
             raise
 

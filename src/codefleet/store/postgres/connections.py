@@ -1,7 +1,7 @@
-"""Connections to the server: as many as are used at once, kept for the next who asks.
+"""Connections to the server: as many as are used at once, kept for the next use.
 
-None carries anything from one transaction to the next that is needed there, so pgbouncer may stand
-in between.
+No transaction depends on what an earlier one left in its connection, so pgbouncer may stand in
+between.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ _SILENCE: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,
 }
-"""After this many seconds and tries a server that has vanished from the network counts as gone; and
-after so many milliseconds, where it vanished with something on its way to it: then nobody asks it
-whether it is there, and the system alone would go on sending for a quarter of an hour."""
+"""After this many seconds and tries, a server that has vanished from the network counts as gone; or
+after this many milliseconds if there is unacknowledged data: then there are no keepalives, and the
+system alone would keep sending for a quarter of an hour."""
 
 
 class Connections:
-    """The way to one database."""
+    """The connections to one database."""
 
     def __init__(self, address: str) -> None:
         self.place = place_of(address)
@@ -45,7 +45,7 @@ class Connections:
         self._is_closed = False
 
     async def made(self) -> Connection:
-        """A connection of the caller's own."""
+        """A new connection, owned by the caller."""
         connection = await Connection.connect(
             self._address,
             autocommit=True,
@@ -64,7 +64,7 @@ class Connections:
 
     @asynccontextmanager
     async def one(self, *, to_write: bool = False) -> AsyncIterator[Connection]:
-        """A connection for a moment. What a writer has set up is not for readers."""
+        """Borrow a connection. One that is set up for writing is not given to readers."""
         async with self._room:
             if self._is_closed:
                 raise StoreTrouble(f"the store {self.place} is closed", hint="open it again")
@@ -73,7 +73,7 @@ class Connections:
             try:
                 yield connection
             except psycopg.Error as error:
-                if is_passing(error):  # the others that wait here were lost with it
+                if is_passing(error):  # the idle ones were lost with it
                     await self._let_go()
                 raise
             finally:
@@ -105,14 +105,14 @@ class Connections:
 
 
 async def is_direct(connection: Connection) -> bool:
-    """Is it the server itself that answers? A pool in between gives out a number of its own, and
-    may hand every transaction to another process, which knows no statement of the last one."""
+    """Does the server itself answer? A pool in between reports a process id of its own, and may
+    give every transaction to another process, which does not know the prepared statements."""
     asked = await connection.execute(b"SELECT pg_backend_pid()")
     return await asked.fetchone() == (connection.info.backend_pid,)
 
 
 class Patience:
-    """How long a server that is away is waited for: ever longer pauses, up to a bound."""
+    """How long to wait for a server that is away: with longer and longer pauses, up to a bound."""
 
     def __init__(self, in_words: Callable[[psycopg.Error], StoreTrouble]) -> None:
         self._in_words = in_words
@@ -120,7 +120,7 @@ class Patience:
         self._until = asyncio.get_running_loop().time() + PATIENCE_S
 
     async def wait_out(self, error: psycopg.Error) -> None:
-        """Wait for what may pass; raise, in words, what will not or has lasted too long."""
+        """Wait if the error may be temporary; raise it, explained, if not or if it lasts long."""
         late = asyncio.get_running_loop().time() > self._until
         if late or not (is_passing(error) or is_contested(error)):
             raise self._in_words(error) from error

@@ -1,8 +1,8 @@
--- Every statement the store sends, by the names and in the order of the other engines' files. What
--- is written comes as one JSON list of rows; a single row as values in its place, see transaction.py.
+-- Every statement the store sends, with the names and the order of the other engines' files. Rows to
+-- write come as one JSON list; a single row as plain values instead, see transaction.py.
 
 -- name: add_task
--- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.
+-- The caller has checked that the id is free; `unmet` counts the needs that are not completed.
 INSERT INTO tasks (
     id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
     assignee, scoped, fence, version, labels, needs, body, parent
@@ -17,7 +17,7 @@ FROM json_to_recordset(%(rows)s) AS row (
 ) ORDER BY number;
 
 -- name: put_text
--- The words that a task is found by. Seldom written, so that claims do not pay for searches.
+-- The words that a task is found by. Rarely written, so that claims do not pay for searches.
 INSERT INTO texts (place, mark, words)
 SELECT tasks.place, row.mark, row.words
 FROM json_to_recordset(%(rows)s) AS row (id text, mark bigint, words text)
@@ -25,8 +25,8 @@ JOIN tasks ON tasks.id = row.id AND tasks.id = ANY (%(ids)s)
 ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words;
 
 -- name: save_task
--- The caller holds the rows' locks and has compared versions and fences; or else assumes them. The
--- ids stand beside the rows for the sake of the plan: nobody can guess the length of a JSON list.
+-- The caller holds the rows' locks and has compared versions and fences, or assumes them. The ids are
+-- passed as well for the planner, which cannot estimate the length of a JSON list.
 UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
     approved = row.approved, not_before = row.not_before, resting_since = row.resting_since,
     repo = row.repo, coder = row.coder, assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
@@ -45,8 +45,8 @@ FROM json_to_recordset(%(rows)s) AS row (id text, needs text[])
 WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id;
 
 -- name: unblock
--- For tasks that have just been completed: who holds their rows sees every edge to them. In the order
--- of ids, so that two such do not wait for one another.
+-- For tasks that have just been completed: the holder of their rows sees every edge to them. In the
+-- order of ids, so that two of these do not deadlock.
 WITH less AS (
     SELECT task, count(*) AS many FROM needs WHERE need = ANY (%(ids)s) GROUP BY task
 ), held AS (
@@ -57,14 +57,14 @@ UPDATE tasks SET unmet = unmet - less.many FROM less
 WHERE tasks.id = ANY (ARRAY(SELECT id FROM held)) AND tasks.id = less.task;
 
 -- name: fence_of
--- What a writer must not be late for; locked from here on, in the order of ids.
+-- What shows that a writer is late; locked from here on, in the order of ids.
 SELECT id, version, fence, state, needs, mark
 FROM tasks AS task LEFT JOIN texts ON texts.place = task.place WHERE id = ANY (%(ids)s)
 ORDER BY id FOR NO KEY UPDATE OF task;
 
 -- name: states_of
--- One look answers three questions about a batch: what is taken, what is missing, what is met. The
--- lock keeps a need from being completed unseen before its new edge is stored.
+-- One query answers three questions about a batch: what is taken, what is missing, what is met. The
+-- lock keeps a need from being completed before its new edge is stored.
 SELECT id, state FROM tasks WHERE id = ANY (%(ids)s) ORDER BY id FOR SHARE;
 
 -- name: add_need
@@ -83,7 +83,7 @@ UPDATE tasks SET unmet = (
 ) WHERE id = ANY (%(ids)s);
 
 -- name: needs_above
--- The part of the graph in which a changed need could close a circle.
+-- The part of the graph in which a changed need could close a cycle.
 WITH RECURSIVE above (id) AS (
     SELECT unnest(%(ids)s::text[]) COLLATE "C"
     UNION
@@ -100,7 +100,7 @@ FROM json_to_recordset(%(rows)s) AS row (
 ) ORDER BY number;
 
 -- name: save_run
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE runs SET outcome = row.outcome, lease_until = row.lease_until, version = row.version,
     body = row.body
 FROM json_to_recordset(%(rows)s) AS row (
@@ -110,14 +110,14 @@ WHERE runs.id = ANY (%(ids)s) AND runs.id = row.id AND runs.version = row.versio
 RETURNING runs.id;
 
 -- name: add_question
--- A question that is asked twice is asked once.
+-- A question asked twice is stored once.
 INSERT INTO questions (id, task, answered_at, version, body)
 SELECT id, task, answered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
     number int, id text, task text, answered_at timestamptz, version bigint, body text
 ) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_question
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE questions SET answered_at = row.answered_at, version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (
     id text, answered_at timestamptz, version bigint, body text
@@ -125,14 +125,14 @@ FROM json_to_recordset(%(rows)s) AS row (
 WHERE questions.id = row.id AND questions.version = row.version - 1 RETURNING questions.id;
 
 -- name: add_conflict
--- A conflict that is found twice is found once.
+-- A conflict found twice is stored once.
 INSERT INTO conflicts (id, found_at, version, body)
 SELECT id, found_at, version, body FROM json_to_recordset(%(rows)s) AS row (
     number int, id text, found_at timestamptz, version bigint, body text
 ) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_conflict
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE conflicts SET found_at = row.found_at, version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (
     id text, found_at timestamptz, version bigint, body text
@@ -147,26 +147,26 @@ FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_repo
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE repos SET version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 WHERE repos.id = row.id AND repos.version = row.version - 1 RETURNING repos.id;
 
 -- name: add_runner
--- A runner says that it is there.
+-- A runner that joins.
 INSERT INTO runners (id, version, body)
 SELECT id, version, body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_runner
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE runners SET version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 WHERE runners.id = row.id AND runners.version = row.version - 1 RETURNING runners.id;
 
 -- name: drop_runner
--- It left, or it is long gone.
+-- It left, or has been gone for long.
 DELETE FROM runners WHERE id = %(id)s;
 
 -- name: add_lane
@@ -177,20 +177,20 @@ FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_lane
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE lanes SET version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 WHERE lanes.id = row.id AND lanes.version = row.version - 1 RETURNING lanes.id;
 
 -- name: add_message
--- A message that is sent twice is sent once.
+-- A message sent twice is stored once.
 INSERT INTO messages (id, delivered_at, version, body)
 SELECT id, delivered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
     number int, id text, delivered_at timestamptz, version bigint, body text
 ) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_message
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE messages SET delivered_at = row.delivered_at, version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (
     id text, delivered_at timestamptz, version bigint, body text
@@ -205,7 +205,7 @@ FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_rest
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE rests SET version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 WHERE rests.id = row.id AND rests.version = row.version - 1 RETURNING rests.id;
@@ -218,23 +218,23 @@ FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: save_workflow
--- Tells which rows were changed: none where somebody else was first.
+-- Returns the changed rows: none if someone else was first.
 UPDATE workflows SET version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
 WHERE workflows.id = row.id AND workflows.version = row.version - 1 RETURNING workflows.id;
 
 -- name: set_setting
--- The last word counts.
+-- The last write wins.
 INSERT INTO settings (name, value) VALUES (%(name)s, %(value)s)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: drop_setting
--- A setting that is not there has its default.
+-- A missing setting has its default.
 DELETE FROM settings WHERE name = %(name)s;
 
 -- name: add_event
 -- The row of `log` stays locked until the commit: the next writer's seqs become visible after these.
--- The commit's mark and the call to those who wait go along, to save messages; see locks.sql.
+-- The commit's mark and the notification are included to save round trips; see locks.sql.
 WITH last AS (UPDATE log SET seq = seq + %(many)s RETURNING seq), told AS (
     INSERT INTO events (seq, at, task, kind, body)
     SELECT last.seq - %(many)s + number, at, task, kind, body
@@ -245,7 +245,7 @@ WITH last AS (UPDATE log SET seq = seq + %(many)s RETURNING seq), told AS (
 SELECT seq, pg_notify('codefleet', '') FROM last;
 
 -- name: add_event_at
--- An imported event keeps its seq, above all that this store has given before.
+-- An imported event keeps its seq, above all that this store has assigned before.
 WITH told AS (
     INSERT INTO events (seq, at, task, kind, body) SELECT seq, at, task, kind, body
     FROM json_to_recordset(%(rows)s) AS row (
@@ -255,7 +255,7 @@ WITH told AS (
 UPDATE log SET seq = greatest(log.seq, (SELECT max(seq) FROM told)) RETURNING seq;
 
 -- name: forget_event
--- The newest stays, as in every store; and so do the events that bills are from.
+-- The newest stays, as in every store, and so do the events that bills are computed from.
 DELETE FROM events USING json_to_recordset(%(rows)s) AS row (seq bigint, task text, kind text)
 WHERE events.seq = row.seq AND events.task = row.task AND events.kind = row.kind
     AND events.kind <> 'run.used' AND events.seq < (SELECT seq FROM log)
@@ -266,20 +266,20 @@ WHERE events.seq = row.seq AND events.task = row.task AND events.kind = row.kind
 RETURNING events.seq;
 
 -- name: some_expired
--- A cheap look before the dear one, mostly nobody's lease has run out; and what time it is.
+-- A cheap check before the expensive one, since mostly no lease has expired; and the time.
 SELECT moment(%(now)s), EXISTS (
     SELECT 1 FROM runs WHERE outcome IS NULL AND lease_until <= moment(%(now)s)
 );
 
 -- name: expired
--- Tasks whose holder went away: their leases ran out. They come before all others.
+-- Tasks whose holder went away, so that their leases expired. They come before all others.
 SELECT task.body, run.body, task.priority, task.place
 FROM runs AS run JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until <= %(now)s AND task.state = 'running'
     AND NOT task.paused
 
 -- name: ready
--- A task that was cancelled and retried waits until the run that held it has ended or ran out.
+-- A task that was cancelled and retried waits until its earlier run has ended or expired.
 SELECT task.body, run.body, task.priority, task.place
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
@@ -289,7 +289,7 @@ WHERE task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
     AND (run.id IS NULL OR run.lease_until <= moment(%(now)s))
 
 -- name: ready_among
--- The same for a claim limited to certain tasks: their ids lead to them, however long the queue is.
+-- The same for a claim limited to certain tasks: found by id, however long the queue is.
 SELECT task.body, run.body, task.priority, task.place
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
@@ -299,11 +299,11 @@ WHERE task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
     AND (run.id IS NULL OR run.lease_until <= moment(%(now)s))
 
 -- name: unless_paused
--- While the whole fleet is paused nothing starts.
+-- While the whole fleet is paused, nothing starts.
 AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'paused')
 
 -- name: for_seats
--- A task with an assignee goes to that seat only.
+-- A task with an assignee goes only to that seat.
 AND (task.assignee IS NULL OR task.assignee = ANY (%(seats)s))
 
 -- name: for_coders
@@ -315,17 +315,16 @@ AND (task.coder IS NULL OR task.coder = ANY (%(coders)s))
 AND task.repo = ANY (%(repos)s)
 
 -- name: for_labels
--- Every label asked for must be there.
+-- A task must have every requested label.
 AND task.labels @> %(labels)s::text[]
 
 -- name: unless_resting
--- A task whose coder rests in its repo waits; one that names no coder stands for the default.
+-- A task whose coder rests in its repo waits; one that names no coder counts for the default.
 AND task.repo || ' ' || coalesce(task.coder, '') <> ALL (%(resting)s)
 
 -- name: unless_full
--- Where as many agents are at work as there may be, nobody starts. Said so that the planner expects
--- it of few: of `<> ALL` it thinks that it leaves nothing over where all tasks are of one repo, and
--- would read them all.
+-- Nothing starts where a cap is reached. Written so that the planner expects it to exclude few: it
+-- assumes that `<> ALL` excludes everything if all tasks are of one repo, and would read them all.
 AND NOT ARRAY[task.repo] <@ %(full_repos)s::text[]
 AND NOT ARRAY[coalesce(nullif(task.coder, ''), %(coder)s)] <@ %(full_coders)s::text[]
 
@@ -334,21 +333,21 @@ AND NOT ARRAY[coalesce(nullif(task.coder, ''), %(coder)s)] <@ %(full_coders)s::t
 AND task.id = ANY (%(tasks)s)
 
 -- name: busy
--- What holds files: what runs now, and what is about to land. Who starts in between would start from
--- a trunk without that work and collide with it.
+-- What holds files: what runs now, and what is about to land. A task started in between would start
+-- from a trunk without that work and collide with it.
 SELECT task.body FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state IN ('running', 'review') AND task.scoped
     AND (run.lease_until > %(now)s OR (task.state = 'review' AND task.approved));
 
 -- name: at_work
--- What counts towards caps. A run whose lease ran out waits to be claimed itself.
+-- What counts towards caps. A run whose lease expired waits to be claimed itself.
 SELECT task.repo, run.body::json ->> 'host', run.body::json ->> 'coder'
 FROM runs AS run JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until > moment(%(now)s);
 
 -- name: next_start
--- The moments at which time alone changes what may be claimed: a rest or a lease ends.
+-- When time alone changes what may be claimed: a rest or a lease ends.
 SELECT (
     SELECT min(not_before) FROM tasks
     WHERE state = 'pending' AND unmet = 0 AND NOT paused AND not_before > moment(%(now)s)
@@ -358,8 +357,8 @@ SELECT (
 );
 
 -- name: tasks
--- The head of every reading of tasks; filters, an order and the same order again follow. Chosen
--- first and read then, so that tasks which only take part in the order are not read from the table.
+-- The head of every query for tasks; filters, an order and the same order again follow. Choose
+-- first and then read, so that tasks that are only sorted are not read from the table.
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
@@ -369,8 +368,8 @@ SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
 -- name: found_tasks
--- The head of a search for those that have all of some words. An array, so that the planner reads
--- tasks by the places in it and does not walk through all of them.
+-- The head of a search for tasks that have all of some words. An array, so that the planner reads
+-- tasks by the places in it and does not scan all of them.
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE task.place = ANY (ARRAY(
     SELECT texts.place FROM texts WHERE (
@@ -378,17 +377,17 @@ WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE task.place = ANY
     )
 
 -- name: by_rarest
--- One word leads to the texts, the rarest, and the others are looked for in them: to bring together
--- two long lists would take longer.
+-- The rarest word finds the texts, and the others are searched in them: joining two long lists would
+-- take longer.
 AND by_word(texts.words) @@ %(rarest)s::tsquery
 
 -- name: that_fit
--- The filters of other readings follow.
+-- The filters of other queries follow.
 ))
 
 -- name: look_through
--- The head of a look at single tasks: which of the words each has, and whether it fits. Filters
--- follow, and then which tasks.
+-- The head of a look at single tasks: which of the words each has, and whether it passes the
+-- filters, which follow; then which tasks.
 SELECT task.id,
     (SELECT string_agg((position(word IN texts.words) > 0)::int::text, '' ORDER BY number)
     FROM texts CROSS JOIN unnest(%(words)s::text[]) WITH ORDINALITY AS asked (word, number)
@@ -396,8 +395,8 @@ SELECT task.id,
     (TRUE
 
 -- name: the_most_urgent
--- The first of each state, as an index has them, and of these the first again. The limits keep the
--- planner to this way, whatever it knows of the tables.
+-- The first of each state, in the order of an index, and of these the first again. The limits force
+-- this plan, whatever the planner knows about the tables.
 ) FROM (
     SELECT first.place FROM unnest(%(among)s::text[]) AS asked (state) CROSS JOIN LATERAL (
         SELECT tasks.priority, tasks.place FROM tasks WHERE tasks.state = asked.state
@@ -409,7 +408,7 @@ CROSS JOIN LATERAL (SELECT * FROM tasks WHERE tasks.place = first.place LIMIT 1)
 ORDER BY task.priority DESC, task.place
 
 -- name: the_newest
--- The last that were added, of any state.
+-- The last ones added, of any state.
 ) FROM (SELECT * FROM tasks ORDER BY place DESC LIMIT %(looked)s) AS task
 ORDER BY task.place DESC
 
@@ -422,7 +421,7 @@ AND task.id = ANY (%(ids)s)
 AND task.parent = ANY (%(parents)s)
 
 -- name: in_state
--- For tasks in one state, which an index has in their order.
+-- For tasks in one state, for which an index has this order.
 AND task.state = %(state)s
 
 -- name: in_states
@@ -434,11 +433,11 @@ AND task.state = ANY (%(states)s)
 AND task.repo = %(repo)s
 
 -- name: with_label
--- For tasks that carry a label.
+-- For tasks with a label.
 AND %(label)s = ANY (task.labels)
 
 -- name: that_are_ready
--- For tasks that only a free seat, or the scope of another, keeps from starting.
+-- For tasks that wait only for a free seat or for another's scope.
 AND task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
 AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s)
     OR task.resting_since > moment(%(now)s))
@@ -448,19 +447,19 @@ AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s)
 ORDER BY task.priority DESC, task.place LIMIT %(limit)s
 
 -- name: chosen_by_urgency
--- The end of a reading of tasks.
+-- The end of a query for tasks.
 ) ORDER BY task.priority DESC, task.place
 
 -- name: chosen_by_age
--- The end of a reading of tasks, the newest first.
+-- The end of a query for tasks, the newest first.
 ) ORDER BY task.place DESC
 
 -- name: newest_first
--- For people who look for what they have just added.
+-- For people who look for what they just added.
 ORDER BY task.place DESC LIMIT %(limit)s
 
 -- name: all_tasks
--- For an export, in the order of age, so that age survives it.
+-- For an export, in the order of age, so that an import keeps it.
 SELECT task.body FROM tasks AS task ORDER BY task.place;
 
 -- name: unmet
@@ -475,16 +474,16 @@ ORDER BY needs.task, task.place;
 SELECT task FROM needs WHERE need = %(id)s ORDER BY task;
 
 -- name: matching
--- A range and not LIKE, so that the index of ids is used and no letter of a prefix is special.
+-- A range and not LIKE, so that the index is used and no character of a prefix is special.
 SELECT id FROM tasks WHERE id >= %(prefix)s AND id < %(end)s ORDER BY id LIMIT 3;
 
 -- name: counts
--- Kept by triggers, so that nobody counts the tasks.
+-- Maintained by triggers, to avoid counting the tasks.
 SELECT CASE WHEN state = 'pending' AND blocked THEN 'blocked' ELSE state END, sum(many)::bigint
 FROM tallies GROUP BY 1 HAVING sum(many) > 0;
 
 -- name: runs
--- The head of every reading of runs; filters and an order follow.
+-- The head of every query for runs; filters and an order follow.
 SELECT body FROM runs WHERE TRUE
 
 -- name: runs_with_ids
@@ -504,8 +503,8 @@ AND outcome IS NULL
 ORDER BY place
 
 -- name: spent
--- A bill: what is not asked by falls into one row. An index holds just these events, by time.
--- An agent may tell any number, and however often: a sum has a bound.
+-- A bill, grouped only by what was asked for. An index has just these events, by time.
+-- Sums are capped, since an agent may report any number any number of times.
 SELECT CASE WHEN %(by_day)s THEN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') ELSE '' END,
     CASE WHEN %(by_coder)s THEN coalesce(data ->> 'coder', '') ELSE '' END,
     CASE WHEN %(by_model)s THEN coalesce(data ->> 'model', '') ELSE '' END,
@@ -524,7 +523,7 @@ FROM (
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- name: questions
--- The head of every reading of questions; filters and an order follow.
+-- The head of every query for questions; filters and an order follow.
 SELECT body FROM questions WHERE TRUE
 
 -- name: questions_with_ids
@@ -532,7 +531,7 @@ SELECT body FROM questions WHERE TRUE
 AND id = ANY (%(ids)s)
 
 -- name: questions_of_tasks
--- For all that agents of some tasks have asked.
+-- For all questions of some tasks' agents.
 AND task = ANY (%(tasks)s)
 
 -- name: questions_that_are_open
@@ -540,11 +539,11 @@ AND task = ANY (%(tasks)s)
 AND answered_at IS NULL
 
 -- name: oldest_question_first
--- Who asked first is answered first.
+-- The first question is answered first.
 ORDER BY place
 
 -- name: conflicts
--- Those found since a moment, or all of them since the earliest one.
+-- Those found since a given time, or all.
 SELECT body FROM conflicts WHERE found_at >= coalesce(%(since)s::timestamptz, '-infinity')
 ORDER BY found_at, place;
 
@@ -561,11 +560,11 @@ SELECT body FROM runners ORDER BY id;
 SELECT body FROM lanes ORDER BY id;
 
 -- name: messages
--- The head of every reading of messages; a filter and an order follow.
+-- The head of every query for messages; a filter and an order follow.
 SELECT body FROM messages WHERE TRUE
 
 -- name: messages_that_are_open
--- What no agent has got yet.
+-- What no agent has received yet.
 AND delivered_at IS NULL
 
 -- name: oldest_message_first
@@ -577,7 +576,7 @@ ORDER BY place
 SELECT body FROM rests ORDER BY id;
 
 -- name: workflows
--- The head of every reading of workflows; a filter and an order follow.
+-- The head of every query for workflows; a filter and an order follow.
 SELECT body FROM workflows WHERE TRUE
 
 -- name: workflows_with_ids
@@ -593,7 +592,7 @@ ORDER BY place
 SELECT name, value FROM settings ORDER BY name;
 
 -- name: events
--- The head of every reading of events; filters and an order follow.
+-- The head of every query for events; filters and an order follow.
 SELECT seq, body FROM events WHERE seq > %(after)s
 
 -- name: events_before
@@ -601,11 +600,11 @@ SELECT seq, body FROM events WHERE seq > %(after)s
 AND seq < %(before)s
 
 -- name: events_of_task
--- For one task's story.
+-- For one task.
 AND task = %(task)s
 
 -- name: events_of_kinds
--- For those who follow only some kinds.
+-- For readers of only some kinds.
 AND kind = ANY (%(kinds)s)
 
 -- name: first_events
@@ -613,20 +612,20 @@ AND kind = ANY (%(kinds)s)
 ORDER BY seq LIMIT %(limit)s
 
 -- name: last_events
--- The newest; the caller turns them round.
+-- The newest; the caller reverses them.
 ORDER BY seq DESC LIMIT %(limit)s
 
 -- name: last_seq
--- Kept apart from the events themselves, so it never falls.
+-- Stored apart from the events, so it never decreases.
 SELECT seq FROM log;
 
 -- name: is_used
--- An import needs a store without work; what the log already says may stay.
+-- An import needs a store without work; the log may have entries.
 SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
     OR EXISTS (SELECT 1 FROM questions) OR EXISTS (SELECT 1 FROM conflicts);
 
 -- name: erase
--- Edges first, because they point at tasks. The count of events stays, and the next goes on from it.
+-- Edges first, because they point at tasks. The last seq stays, and the next event continues from it.
 DELETE FROM needs; DELETE FROM texts; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
 DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
 DELETE FROM messages; DELETE FROM rests; DELETE FROM workflows;

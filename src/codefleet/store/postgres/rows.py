@@ -1,4 +1,4 @@
-"""Nouns to rows and back: the body, which is the noun's JSON, and the columns it is found by."""
+"""Nouns to rows and back: the body, which is the noun's JSON, and the columns to find it by."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def of_task(task: Task) -> Row:
-    """A task as its row keeps it."""
+    """The row of a task."""
     return {
         "id": task.id,
         "state": task.state,
@@ -38,12 +38,12 @@ def of_task(task: Task) -> Row:
 
 
 def of_text(task: Task) -> Row:
-    """The words of a task as their row keeps them."""
+    """The row of a task's words."""
     return {"id": task.id, "mark": search.mark(task), "words": search.kept(task)}
 
 
 def of_run(run: Run) -> Row:
-    """A run as its row keeps it."""
+    """The row of a run."""
     return {
         "id": run.id,
         "task": run.task,
@@ -55,7 +55,7 @@ def of_run(run: Run) -> Row:
 
 
 def of_event(event: Event) -> Row:
-    """An event as its row keeps it: the seq is the row's key and not in the body."""
+    """The row of an event: the seq is the row's key and not in the body."""
     return {
         "at": event.at,
         "task": event.task,
@@ -65,7 +65,7 @@ def of_event(event: Event) -> Row:
 
 
 def body(noun: Noun) -> str:
-    """A noun as its row keeps it."""
+    """The body of a noun's row."""
     return noun.json()
 
 
@@ -76,7 +76,7 @@ def listed(rows: Iterable[Row]) -> str:
 
 
 def single(row: Row, columns: Iterable[str]) -> Row:
-    """One row as parameters, texts all of them: their types are said by the statement."""
+    """One row as parameters, all of them texts: the statement states their types."""
     return {name: _said(row.get(name)) for name in columns} | {"number": "1"}
 
 
@@ -95,7 +95,7 @@ def _said(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as a statement takes it: with what stands in for NUL, also in a list."""
+    """A value as a statement takes it: NUL is replaced, also in a list."""
     if isinstance(value, list):
         return [plain(each) for each in value]
     return without_nul(value) if isinstance(value, str) else value

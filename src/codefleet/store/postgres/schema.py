@@ -1,4 +1,4 @@
-"""The database brought up to date: numbered files, forward only, one process at a time."""
+"""Upgrading the database: numbered files, forward only, one process at a time."""
 
 from pathlib import Path
 
@@ -12,15 +12,15 @@ from codefleet.store.postgres.transaction import STATEMENTS, Transaction
 
 OLDEST = 140000
 ATTEMPTS = 200
-"""How often to wait for whoever brings the database up to date: ten minutes in all."""
+"""How often to wait for another process that upgrades the database: ten minutes in all."""
 
 _HERE = Path(__file__).parent
 _MARK = "codefleet_migrations"
-"""The table by which a fleet's database is told from another program's."""
+"""The table that identifies a fleet's database."""
 
 
 async def brought_up_to_date(connection: Connection, place: str, *, create: bool) -> None:
-    """Apply the migrations that the database has not seen."""
+    """Apply the migrations that the database does not have yet."""
     await _refuse_unfit(connection, place)
     for _ in range(ATTEMPTS):
         applied = await _applied(connection)
@@ -33,10 +33,10 @@ async def brought_up_to_date(connection: Connection, place: str, *, create: bool
         try:
             async with connection.transaction():
                 await _migrate(connection, place, create)
-        except LockNotAvailable:  # who has the lock is at work, or froze in the middle
+        except LockNotAvailable:  # the holder of the lock is at work, or froze
             await connection.execute(STATEMENTS["end_abandoned"].encode())
     raise StoreTrouble(
-        f"another process has been bringing the store {place} up to date for long",
+        f"another process has been upgrading the store {place} for a long time",
         hint="try again when it is done",
     )
 
@@ -44,7 +44,7 @@ async def brought_up_to_date(connection: Connection, place: str, *, create: bool
 async def _migrate(connection: Connection, place: str, create: bool) -> None:
     for statement in STATEMENTS["lock_migrations"].split(";"):
         await connection.execute(statement.encode())
-    # Counted again with the lock in hand: another process may have been first.
+    # Counted again under the lock: another process may have been first.
     applied = await _applied(connection)
     if applied is None:
         await _refuse_strange(connection, place, create)
@@ -57,7 +57,7 @@ async def _migrate(connection: Connection, place: str, create: bool) -> None:
 
 
 async def _put_missing_texts(tx: Transaction) -> None:
-    """Find the words of tasks that are older than the index of words, a few tasks at a time."""
+    """Index the words of tasks that are older than the index of words, a few tasks at a time."""
     place = 0
     while found := await tx.rows("tasks_without_text", after=place):
         await put_texts(tx, [Task.from_json(body) for _, body in found])
@@ -74,8 +74,8 @@ async def _refuse_unfit(connection: Connection, place: str) -> None:
         )
     if encoding != "UTF8":
         raise StoreTrouble(
-            f"the database of the store {place} cannot hold all letters: it is {encoding}",
-            hint="make one that can: createdb --encoding=UTF8 --template=template0 NAME",
+            f"the database of the store {place} cannot store all characters: it is {encoding}",
+            hint="create one that can: createdb --encoding=UTF8 --template=template0 NAME",
         )
 
 
@@ -84,13 +84,13 @@ async def _refuse_strange(connection: Connection, place: str, create: bool) -> N
         raise StoreTrouble(f"there is no store at {place} yet", hint="run `fleet init`")
     if await _has_table(connection, "tasks"):
         raise StoreTrouble(
-            f"the database of the store {place} holds tables of another program",
-            hint="make a database for the fleet alone: createdb --encoding=UTF8 NAME",
+            f"the database of the store {place} has tables of another program",
+            hint="create a database for the fleet alone: createdb --encoding=UTF8 NAME",
         )
 
 
 async def _applied(connection: Connection) -> int | None:
-    """How many migrations the database has seen; None where there is no store."""
+    """How many migrations the database has; None if there is no store."""
     if not await _has_table(connection, _MARK):
         return None
     found = await connection.execute(f"SELECT coalesce(max(number), 0) FROM {_MARK}".encode())
@@ -99,7 +99,7 @@ async def _applied(connection: Connection) -> int | None:
 
 
 async def _has_table(connection: Connection, name: str) -> bool:
-    """Asked of the catalogue itself: `to_regclass` remembers what was not there before a lock."""
+    """Ask the catalogue itself: `to_regclass` caches what was missing before a lock."""
     found = await connection.execute(STATEMENTS["has_table"].encode(), {"name": name})
     return await found.fetchone() == (True,)
 

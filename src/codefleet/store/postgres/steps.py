@@ -1,6 +1,6 @@
 """Writes, done inside an open transaction: all of them, or an error that undoes all of them.
 
-Several at once are done as one that is their sum, so that a crowd costs hardly more than one.
+Several at once are done as one combined write, so that many cost hardly more than one.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -15,17 +15,17 @@ from codefleet.store.postgres.tasks import Saving
 from codefleet.store.postgres.transaction import Told, Transaction
 
 Answer = Callable[[int], Any]
-"""What a step gives once it is committed, from the first seq of its transaction."""
+"""The result of a step once it is committed, from the first seq of its transaction."""
 Step = Callable[[Transaction], Awaitable[Answer]]
 
 
 def nothing(first: int) -> Sequence[Any]:
-    """The answer of a step that found nothing to do and wrote nothing."""
+    """The answer of a step that had nothing to do and wrote nothing."""
     return ()
 
 
 class _Kind(NamedTuple):
-    """How the small nouns are written: field, word, the field that is the key, columns if any."""
+    """How the small nouns are written: field, word, the key field, and any columns."""
 
     field: str
     word: str
@@ -46,8 +46,8 @@ _OTHERS = (
 
 
 class _Rows(NamedTuple):
-    """Rows to be written: the noun's word, the statement and its values, and the ids that it must
-    return; none where the server refuses by itself what cannot be."""
+    """Rows to write: the noun's word, the statement and its values, and the ids that it must
+    return; none if the server itself refuses what is wrong."""
 
     word: str
     statement: str
@@ -118,7 +118,7 @@ def _of_runs(runs: Sequence[Run]) -> Iterator[_Rows]:
 
 
 def _small(one: Write) -> Iterator[_Rows]:
-    """The small nouns of a write, by kind and by what is done with them."""
+    """The small nouns of a write, by kind and by what to do with them."""
     for kind in _OTHERS:
         nouns = getattr(one, kind.field)
         if not nouns:

@@ -1,4 +1,4 @@
-"""The store itself: every reading, and the way of each writing into the next commit."""
+"""The store itself: every read, and the path of each write into the next commit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -24,10 +24,10 @@ from codefleet.store.reading import Readings
 
 
 class PostgresStore(Readings):
-    """The fleet's nouns in one PostgreSQL database. Fulfils `codefleet.ports.Store`.
+    """The fleet's nouns in one PostgreSQL database. Implements `codefleet.ports.Store`.
 
-    It is brought up to date at the first use, or by `open`. Time is the server's; a test may give
-    another clock. Where the address leads to a pool, news are heard by the server's `direct` one.
+    It is upgraded at the first use, or by `open`. Time is the server's; a test may pass another
+    clock. If the address leads to a pool, notifications come over the `direct` address.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class PostgresStore(Readings):
     async def open(
         cls, address: str, *, durability: str = "full", create: bool = True, direct: str = ""
     ) -> "PostgresStore":
-        """Open the store in this database, made and brought up to date if need be."""
+        """Open the store in this database; create and upgrade it if necessary."""
         store = cls(address, durability=durability, create=create, direct=direct)
         try:
             await store._ready()
@@ -63,7 +63,7 @@ class PostgresStore(Readings):
         return store
 
     async def close(self) -> None:
-        """Refuse what still waits to be written and let go of the server."""
+        """Refuse what still waits to be written and close the connections."""
         await self._commits.close()
         await self._bell.close()
         await self._connections.close()
@@ -84,7 +84,7 @@ class PostgresStore(Readings):
         loop = asyncio.get_running_loop()
         until = loop.time() + within
         while True:
-            mark = self._bell.mark()  # before the look, so that nothing falls in between
+            mark = self._bell.mark()  # before reading, so that nothing is missed in between
             if await self.last_seq() > after:
                 return True
             if loop.time() >= until:
@@ -119,7 +119,7 @@ class PostgresStore(Readings):
         return many
 
     async def export(self) -> AsyncIterator[tuple[str, str]]:
-        # A connection of its own: one view of everything, however long the reader takes.
+        # A connection of its own: one snapshot of everything, however long the reader takes.
         await self._ready()
         try:
             connection = await self._connections.made()
@@ -144,7 +144,7 @@ class PostgresStore(Readings):
         return f"PostgreSQL {version.split()[0]} at {self._connections.place}"
 
     def _now(self) -> datetime | None:
-        """A test's time, or None: then the server's counts."""
+        """A test's time, or None to use the server's."""
         return self._clock.now() if self._clock else None
 
     async def _is_indexed(self) -> bool:
@@ -177,13 +177,13 @@ class PostgresStore(Readings):
             raise no_text() from None
 
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
-        """All rows of a reading; a server that is away is waited for."""
+        """All rows of a query; waits for a server that is away."""
         await self._ready()
         given = {name: rows.plain(value) for name, value in values.items()}
         patience = self._connections.patience()
         while True:
             try:
-                # The answer comes with the end of the talk: one way there and back.
+                # The result comes with the end of the talk: a single round trip.
                 async with self._connections.one() as connection, connection.talk() as talk:
                     reply = Transaction(talk).run(*names, **given)
                 return await reply.rows()

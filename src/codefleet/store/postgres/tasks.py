@@ -1,7 +1,7 @@
 """Tasks and the edges between them, written inside an open transaction.
 
-`unmet`, the number of uncompleted needs, stays right because of locks on rows: a need's row is
-locked before an edge to it is stored, and before it is completed; who comes second sees the first.
+`unmet`, the number of uncompleted needs, stays right because of row locks: a need's row is locked
+before an edge to it is stored, and before it is completed; whoever is second sees the first.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ Fences = Sequence[tuple[TaskId, int]]
 
 
 class _Guard(NamedTuple):
-    """What a stored task says about those who want to write to it."""
+    """What a stored task requires of those who want to write to it."""
 
     version: int
     fence: int
@@ -32,7 +32,7 @@ class _Guard(NamedTuple):
 
 
 class Saving:
-    """A write's tasks: looked at with locks in hand, judged, and then written."""
+    """A write's tasks: read under locks, checked, and then written."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Saving:
         self._asked: tuple[Reply | None, Reply | None] = (None, None)
 
     def look(self) -> None:
-        """Ask for what must be known, and lock it; the answers are not waited for."""
+        """Request what must be known, and lock it; does not wait for the results."""
         held = {task.id for task in self._old} | {task for task, _ in self._fences}
         around = {name for task in self._new for name in (task.id, *task.needs)} - held
         guards = self._tx.run("fence_of", ids=[*held]) if held else None
@@ -59,7 +59,7 @@ class Saving:
         self._asked = guards, states
 
     async def judge(self) -> None:
-        """Refuse what comes too late or cannot be."""
+        """Refuse what is late or invalid."""
         guards, states = self._asked
         if guards:
             self._guards = {name: _Guard(*rest) for name, *rest in await guards.rows()}
@@ -74,7 +74,7 @@ class Saving:
             checks.refuse_cycle(self._new)
 
     async def write(self) -> None:
-        """Store the tasks and their edges, and unblock what waited for the completed."""
+        """Store the tasks and their edges, and unblock what waited for completed ones."""
         changed = [task for task in self._old if {*self._guard(task).needs} != {*task.needs}]
         if changed:
             await self._check_changed_needs(changed)
@@ -113,7 +113,7 @@ class Saving:
         return search.mark(task) != self._guard(task).mark
 
     async def _check_changed_needs(self, changed: Sequence[Task]) -> None:
-        """Stored tasks may wait for these, so the circle is looked for in the stored graph too."""
+        """Stored tasks may wait for these, so the stored graph is searched for a cycle too."""
         self._tx.run("lock_needs")
         needs = sorted({need for task in changed for need in task.needs})
         found: dict[str, str] = dict(await self._tx.rows("states_of", ids=needs))
@@ -123,7 +123,7 @@ class Saving:
 
 
 async def put_new(tx: Transaction, tasks: Sequence[Task], states: Mapping[str, str]) -> None:
-    """Store new tasks with their edges, where the states of all they need are known."""
+    """Store new tasks with their edges, given the states of everything they need."""
 
     def row(task: Task) -> rows.Row:
         unmet = sum(states[need] != State.COMPLETED for need in set(task.needs))
@@ -141,7 +141,7 @@ def replace(tx: Transaction, tasks: Collection[Task]) -> None:
 
 
 async def put_texts(tx: Transaction, tasks: Sequence[Task]) -> None:
-    """Keep the words by which stored tasks are found."""
+    """Store the words by which stored tasks are found."""
     async for piece in tx.in_turn(_in_pieces(tasks)):
         ids = [task.id for task in piece]
         tx.run("put_text", ids=ids, rows=[*map(rows.of_text, piece)])
@@ -156,8 +156,8 @@ async def add(tx: Transaction, tasks: Sequence[Task]) -> None:
 
 
 def _in_pieces(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
-    """As many tasks as go well into one message: a long one is slow to send, and there is none of
-    more than a gigabyte."""
+    """As many tasks as fit well into one message: a long one is slow to send, and a gigabyte is the
+    limit."""
     piece: list[Task] = []
     letters = 0
     for task in tasks:

@@ -1,7 +1,7 @@
-"""One open transaction: statements are put in line and sent together when an answer is wanted.
+"""One open transaction: statements are queued and sent together when a result is needed.
 
-What is to be told is collected and appended at the very end: who appends holds up every other who
-does until the commit, so nothing may come in between.
+Events are collected and appended at the very end: whoever appends blocks every other appender until
+the commit, so nothing may come in between.
 """
 
 import re
@@ -44,8 +44,8 @@ def _for_many(*parts: str) -> _Statement:
 
 @cache
 def _for_one(*parts: str) -> _Statement:
-    """The same for a single row, whose values are parameters: the server need not take it apart,
-    nor join a list of one to a table."""
+    """The same for a single row, whose values are parameters: the server need not parse a list, nor
+    join one row to a table."""
     joined = STATEMENTS.joined(*parts)
     text, names = numbered(_ROWS.sub(_as_values, joined), _PARAMETER, "$")
     return _Statement(text.encode(), names, [name for name, _ in _columns(_ROWS.search(joined))])
@@ -62,27 +62,27 @@ def _columns(found: re.Match[str] | None) -> list[list[str]]:
 
 
 class Told:
-    """Events of one step, which get their seqs by the commit."""
+    """Events of one step, which get their seqs at the commit."""
 
     def __init__(self, events: Sequence[Event], before: int) -> None:
         self._events = events
         self._before = before
 
     def numbered(self, first: int) -> Sequence[Event]:
-        """With their seqs, where `first` is the first one of the whole transaction."""
+        """The events with their seqs, where `first` is the first one of the whole transaction."""
         start = first + self._before
         return [event.evolve(seq=start + n) for n, event in enumerate(self._events)]
 
 
 class Transaction:
-    """The named statements, said in one talk; and what the transaction tells."""
+    """The named statements, sent in one talk; and the events of the transaction."""
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
         self._told: list[Event] = []
 
     def run(self, *names: str, **values: Any) -> Reply:
-        """Put a statement in line; it is sent when the answer to it, or to another, is wanted."""
+        """Queue a statement; it is sent when its result, or another, is needed."""
         statement = _for_many(*names)
         match values.get("rows"):
             case [row]:
@@ -93,7 +93,7 @@ class Transaction:
         return self._talk.say(statement.text, [values[name] for name in statement.names])
 
     def insist(self, *names: str, many: int, **values: Any) -> None:
-        """Put a write in line that changes so many rows, or else undoes the transaction."""
+        """Queue a write that changes this many rows, or else undoes the transaction."""
         self.run("insist_on", *names, "all_of_them", many=many, **values)
 
     async def rows(self, *names: str, **values: Any) -> list[Row]:
@@ -101,29 +101,29 @@ class Transaction:
         return await self.run(*names, **values).rows()
 
     async def in_turn(self, pieces: Iterable[T]) -> AsyncIterator[T]:
-        """Pieces of what is to be sent, each of which is through before the next: what piles up on
-        this side is sent ever more slowly."""
+        """Pieces of what is to be sent, each of which is done before the next: a growing queue on
+        this side is sent more and more slowly."""
         for number, piece in enumerate(pieces):
             if number:
                 await self.rows("nothing")
             yield piece
 
     def run_each(self, name: str) -> None:
-        """Put the several statements in line that stand under one name."""
+        """Queue the several statements under one name."""
         for statement in STATEMENTS[name].split(";"):
             self._talk.say(statement.encode())
 
     def tell(self, events: Iterable[Event]) -> Told:
-        """Append events when all else is done."""
+        """Append events when everything else is done."""
         given = list(events)
         told = Told(given, len(self._told))
         self._told += given
         return told
 
     def finish(self, mark: UUID) -> Reply | None:
-        """Leave the mark and append what is to be told, which wakes whoever waits for it.
+        """Leave the mark and append the events, which wakes whoever waits for them.
 
-        The answer begins with the last seq.
+        The result begins with the last seq.
         """
         if not self._told:
             self.run("leave_mark", mark=mark)

@@ -1,4 +1,4 @@
-"""Everything out as JSON, everything back in."""
+"""Export everything as JSON, and import it again."""
 
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -29,7 +29,7 @@ _ALL = {"since": None, "after": 0, "limit": None}
 
 
 async def everything(connection: Connection) -> AsyncIterator[tuple[str, str]]:
-    """Every row as (kind of noun, JSON). Runners, lanes and rests are of the moment and stay."""
+    """Every row as (kind of noun, JSON). Runners, lanes and rests are transient and left out."""
     for kind, names in _PLAIN:
         async for (body,) in _streamed(connection, *names):
             yield kind, body
@@ -52,7 +52,7 @@ async def load(tx: Transaction, nouns: Nouns) -> Answer:
     """Put all nouns into an empty store, inside the open transaction."""
     if await tx.rows("is_used") == [(True,)]:
         raise Refused(
-            "only an empty store can take an import",
+            "an import needs an empty store",
             hint="`fleet reset` empties this one; `fleet export` saves it first",
         )
     await tasks.add(tx, nouns["task"])
@@ -61,12 +61,12 @@ async def load(tx: Transaction, nouns: Nouns) -> Answer:
     try:
         await _load_the_rest(tx, nouns)
     except UniqueViolation as error:
-        raise Invalid("the import holds one thing twice", hint=str(error)) from error
+        raise Invalid("the import contains a duplicate", hint=str(error)) from error
     return lambda first: None
 
 
 async def erase(tx: Transaction, event: Event) -> Answer:
-    """Delete everything but this event, which tells of it and keeps the seqs rising."""
+    """Delete everything but this event, which reports it and keeps the seqs rising."""
     tx.tell([event])
     tx.run_each("erase")
     return lambda first: None
@@ -78,7 +78,7 @@ async def _load_the_rest(tx: Transaction, nouns: Nouns) -> None:
     for word in ("question", "conflict", "message", "workflow", "repo"):
         added = await tx.rows(f"add_{word}", rows=steps.of_kind(word, nouns[word]))
         if len(added) < len(nouns[word]):
-            raise Invalid(f"the import holds one {word} twice", hint="nothing was taken in")
+            raise Invalid(f"the import contains a duplicate {word}", hint="nothing was imported")
     ((given,),) = await tx.rows("last_seq")
     for some in _in_pieces(nouns["event"]):
         numbered = [{**rows.of_event(one), "seq": given + one.seq} for one in some]

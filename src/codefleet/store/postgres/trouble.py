@@ -1,4 +1,4 @@
-"""What PostgreSQL's errors mean to a person: the one place that knows them."""
+"""What PostgreSQL's errors mean to people: the one place that knows them."""
 
 from psycopg import Error, OperationalError, errors
 from psycopg.conninfo import conninfo_to_dict
@@ -8,19 +8,19 @@ from codefleet.domain.errors import BadConfig, StoreTrouble
 Words = tuple[str, str]
 
 _REFUSED = (
-    "the server of the store {place} does not let this user in",
+    "the server of the store {place} refuses this user",
     "check user and password in the address, and the server's pg_hba.conf",
 )
 _NO_DATABASE = (
     "there is no database for the store {place}",
-    "make it: createdb --encoding=UTF8 NAME",
+    "create it: createdb --encoding=UTF8 NAME",
 )
 _STARTING = (
     "the server of the store {place} is starting or stopping",
     "try again in a moment",
 )
 _CROWDED = (
-    "the server of the store {place} takes no more connections",
+    "the server of the store {place} accepts no more connections",
     "raise its max_connections, or put pgbouncer in front of it",
 )
 _UNREACHABLE = (
@@ -38,11 +38,11 @@ _MEANING: dict[str, Words] = {
         "it may be a standby: give the address of the primary",
     ),
     "42501": (
-        "the user of the store {place} may not do that there",
-        "let it own the database, or grant it CREATE on the schema",
+        "the user of the store {place} lacks a permission there",
+        "make it the owner of the database, or grant it CREATE on the schema",
     ),
     "53100": (
-        "there is no room left on the server of the store {place}",
+        "the disk is full on the server of the store {place}",
         "free some disk space there; nothing that was stored is lost",
     ),
     "53200": (
@@ -67,28 +67,28 @@ _SAID: dict[str, Words] = {
     "query_wait_timeout": _CROWDED,
     "max_client_conn": _CROWDED,
 }
-"""What a server says that refuses a connection: the driver hands on its words, not its code. The
-last ones are a pgbouncer's."""
-_UNKNOWN = ("the store {place} cannot be used: {error}", "`fleet doctor` looks into it")
+"""What a server says when it refuses a connection: the driver passes on its message, not its code.
+The last ones are pgbouncer's."""
+_UNKNOWN = ("the store {place} cannot be used: {error}", "run `fleet doctor`")
 _LOST = "08"
-"""The beginning of all codes of connections; a pgbouncer gives one whenever its own are lost."""
+"""The prefix of all connection error codes; pgbouncer uses one if its own connections fail."""
 _PASSING = frozenset({"57P01", "57P02", "57P03", "57P05", "53300", "25P03"})
 _WRONG = "ZF001"
-"""What the server says where a writer assumed something that is not so; see `insist`."""
+"""The server's code for a writer's wrong assumption; see `insist`."""
 _CONTESTED = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
 
 
 def place_of(address: str, *, setting: str = "store") -> str:
-    """The address as it may be shown: without the password, wherever it stood."""
+    """The address as it may be shown: without the password, wherever it was."""
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(address).items() if value}
         for host in parts.get("host", "").split(","):
-            if not host.startswith(("/", "@")):  # the folder or the name of a socket
+            if not host.startswith(("/", "@")):  # not the folder or name of a socket
                 host.encode("idna")
     except (Error, UnicodeError):  # their texts repeat the address
         raise BadConfig(
-            f"{setting}: this is not an address of a PostgreSQL database",
-            hint="say postgresql://USER:PASSWORD@HOST/DATABASE",
+            f"{setting}: this is not the address of a PostgreSQL database",
+            hint="use postgresql://USER:PASSWORD@HOST/DATABASE",
         ) from None
     user = f"{parts['user']}@" if "user" in parts else ""
     port = f":{parts['port']}" if "port" in parts else ""
@@ -96,7 +96,7 @@ def place_of(address: str, *, setting: str = "store") -> str:
 
 
 def is_passing(error: Error) -> bool:
-    """Is it for a reason that may pass by itself, such as a connection that was lost?"""
+    """Is the cause temporary, such as a lost connection?"""
     if isinstance(error, OperationalError) and error.sqlstate is None:
         return _words(error) in (_UNREACHABLE, _STARTING, _CROWDED)
     is_lost = (error.sqlstate or "").startswith(_LOST)
@@ -104,7 +104,7 @@ def is_passing(error: Error) -> bool:
 
 
 def is_outdated(error: Error) -> bool:
-    """Does a statement that the server keeps no longer fit the tables? A newer codefleet may have
+    """Does a statement that the server keeps no longer match the tables? A newer codefleet may have
     changed them meanwhile."""
     return (
         isinstance(error, errors.FeatureNotSupported)
@@ -113,13 +113,13 @@ def is_outdated(error: Error) -> bool:
 
 
 def is_contested(error: Error) -> bool:
-    """Did two transactions want the same, so that one has to begin again?"""
+    """Did two transactions want the same, so that one has to be retried?"""
     taken = isinstance(error, errors.UniqueViolation) and error.diag.table_name == "tasks"
     return taken or error.sqlstate == _WRONG or isinstance(error, _CONTESTED)
 
 
 def explained(error: Error, place: str) -> StoreTrouble:
-    """The same error in words."""
+    """The same error, explained."""
     problem, hint = _words(error)
     first, *_ = str(error).splitlines() or [""]
     return StoreTrouble(problem.format(place=place, error=first), hint=hint)

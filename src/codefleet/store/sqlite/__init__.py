@@ -1,1 +1,1 @@
-"""The store that needs nothing: one SQLite file, shared by every process of one machine."""
+"""The store that needs no setup: one SQLite file, shared by all processes of one machine."""

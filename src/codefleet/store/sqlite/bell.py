@@ -1,11 +1,12 @@
-"""How a waiting reader learns within milliseconds that somebody wrote, with no busy loop.
+"""How a waiting reader learns of a write within milliseconds, without polling.
 
-After every commit the writer reads one byte of a file beside the database. Linux tells all who
-watch that file (inotify), and `PRAGMA data_version` confirms it: it differs exactly when another
-connection has committed. A slow look at that number is the safety net, and the only way elsewhere.
+After every commit the writer reads one byte of a file next to the database. Linux notifies all who
+watch that file (inotify), and `PRAGMA data_version` confirms it: it differs exactly if another
+connection has committed. Checking that number now and then is the safety net, and the only way on
+other systems.
 
-A file of its own, because to close the database's file would drop the locks that SQLite has on it.
-Read and not touched, because a changed time is a change on disk that the next commit waits for.
+It is a separate file, because closing the database's file would drop SQLite's locks on it. It is
+read and not touched, because a changed time is a change on disk that the next commit waits for.
 """
 
 import asyncio
@@ -35,10 +36,10 @@ class Bell:
         self._listeners = 0
 
     def ring(self) -> None:
-        """Tell everybody, here and in other processes, that there is something new."""
+        """Notify everyone, here and in other processes, of something new."""
         self._rings += 1
         self._wake()
-        with contextlib.suppress(OSError):  # the safety net will tell the others
+        with contextlib.suppress(OSError):  # the safety net notifies the others
             if self._rope is None:
                 self._rope = _hung(self._file)
             os.pread(self._rope, 1, 0)
@@ -48,7 +49,7 @@ class Bell:
         return self._version(), self._rings
 
     async def wait(self, since: Mark, within: float) -> bool:
-        """Wait for a ring since the mark; False when `within` seconds passed."""
+        """Wait for a ring since the mark; False if `within` seconds passed."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within
         with self._listening(loop):
@@ -60,7 +61,7 @@ class Bell:
         return True
 
     def close(self) -> None:
-        """Wake whoever still waits and stop watching."""
+        """Wake everyone who still waits, and stop watching."""
         self._wake()
         if self._rope is not None:
             os.close(self._rope)
@@ -87,7 +88,7 @@ class Bell:
 
     @contextlib.contextmanager
     def _listening(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        """Hear the file while anybody waits, and only then: own writes ring it too."""
+        """Watch the file while someone waits, and only then: our own writes ring it too."""
         if self._watch is None:
             self._watch = _watched(self._file)
         if self._watch is not None:
@@ -102,7 +103,7 @@ class Bell:
 
     def _hear(self, watch: int) -> None:
         with contextlib.suppress(BlockingIOError):
-            os.read(watch, 65536)  # what it says does not matter, only that it rang
+            os.read(watch, 65536)  # only the ring matters, not its contents
         self._wake()
 
 
@@ -115,16 +116,16 @@ def _hung(file: Path) -> int:
 
 
 def _watched(file: Path) -> int | None:
-    """A file descriptor that becomes readable when anybody reads the file, or None."""
+    """A file descriptor that becomes readable when anyone reads the file, or None."""
     if sys.platform != "linux":
         return None
-    import ctypes  # here, because only those who wait need it
+    import ctypes  # imported here, because only waiting needs it
 
     libc = ctypes.CDLL(None, use_errno=True)
     watch: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-    if watch < 0:  # the user's number of watches is used up
+    if watch < 0:  # the user's watches are used up
         return None
-    with contextlib.suppress(OSError):  # there must be a file before it can be watched
+    with contextlib.suppress(OSError):  # the file must exist before it can be watched
         os.close(_hung(file))
     if libc.inotify_add_watch(watch, os.fsencode(file), IN_ACCESS) < 0:
         os.close(watch)

@@ -4,7 +4,7 @@
 SELECT began FROM boot WHERE id = :id;
 
 -- name: latest
--- The end of every lease of an earlier boot, and the last sign of life of its runners.
+-- The end of every lease of an earlier boot, and the last heartbeat of its runners.
 SELECT max(moment) FROM (
     SELECT max(lease_until) AS moment FROM runs WHERE outcome IS NULL
     UNION ALL

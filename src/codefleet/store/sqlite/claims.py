@@ -28,7 +28,7 @@ NO_LIMIT = -1
 
 
 class Times(NamedTuple):
-    """What time it is, by the clock and for leases, and how long a lease is."""
+    """The time of day, the time for leases, and how long a lease is."""
 
     now: datetime
     steady: datetime
@@ -55,7 +55,7 @@ def claim(database: Database, seats: Sequence[Seat], want: Want, times: Times) -
 
 
 def _room(database: Database, seats: Sequence[Seat], want: Want, times: Times) -> Room:
-    """What the caps leave to the seats."""
+    """The places that the caps leave to the seats."""
     if want.caps is None:
         return Room(NO_CAPS, (), seats)
     at_work = database.run("at_work", times.values)
@@ -85,7 +85,7 @@ def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[tuple[str, ...
 
 
 class _Choice:
-    """Tasks for seats: candidates are read one by one, only as far as seats are left."""
+    """Tasks for seats: candidates are read one by one, only as long as seats are left."""
 
     def __init__(
         self, database: Database, room: Room, seats: Sequence[Seat], want: Want, times: Times
@@ -101,7 +101,7 @@ class _Choice:
             self._values |= self._places()
 
     def made(self) -> list[tuple[Task, Seat]]:
-        """Assigned tasks take their seats while choosing; the rest share what is left."""
+        """Assigned tasks take their seats while choosing; the others share what is left."""
         chosen: list[Task] = []
         assigned: dict[str, Seat] = {}
         seats = min(self._room.seats, len(self._free))
@@ -112,7 +112,7 @@ class _Choice:
             if task.assignee:
                 assigned[task.id] = self._free.pop(task.assignee)
             if len(chosen) == seats:
-                break  # before one more candidate is read in vain
+                break  # before reading another candidate in vain
         candidates.close()
         left = iter(self._free.values())
         return [(task, assigned.get(task.id) or next(left)) for task in chosen]
@@ -128,10 +128,10 @@ class _Choice:
         yield from self._read(ready, seats)
 
     def _read(self, names: tuple[str, ...], limit: int) -> Iterator[Task]:
-        """Candidates in their order, at first only as many as may start: mostly they do.
+        """Candidates in order, at first only as many as may start: mostly they do.
 
-        Once there is no place left for one there may be none for thousands after it, so from then
-        on the database leaves those out.
+        If there is no place for one, there may be none for thousands after it, so from then on the
+        database excludes those.
         """
         seen: set[TaskId] = set()
         while True:

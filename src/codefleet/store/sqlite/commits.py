@@ -1,9 +1,9 @@
-"""Steps that are committed together: all that were asked for in one turn of the event loop.
+"""Steps that are committed together: all that were requested in one turn of the event loop.
 
-A commit to disk is the whole cost of a small write, so writers that come at once share one: each
-leaves its step and lets the others of this turn do the same, and the first to come back commits
-them all. Each step still succeeds or fails alone. Nothing waits inside SQLite and no transaction
-lives across an await, so a step is also atomic for the other coroutines of this process.
+A commit to disk is almost the whole cost of a small write, so concurrent writers share one: each
+leaves its step and lets the others of this turn do the same, and the first to resume commits them
+all. Each step still succeeds or fails alone. Nothing waits inside SQLite and no transaction spans
+an await, so a step is also atomic for the other coroutines of this process.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class _Asked:
         self.waiter: asyncio.Future[None] | None = None
 
     def end(self, error: Exception | None = None) -> None:
-        """It is on disk, or refused; or, when its writer was cancelled, not wanted any more."""
+        """It is on disk, or refused; or no longer wanted, because its writer was cancelled."""
         self.is_over = True
         self.error = error
         if self.waiter and not self.waiter.done():
@@ -42,12 +42,12 @@ class _Asked:
 
 
 class Commits:
-    """The one road by which anything is written; `announce` is called after each commit."""
+    """The only way to write anything; `announce` is called after each commit."""
 
     def __init__(
         self, database: Database, announce: Callable[[], None], confirm: Callable[[], None]
     ) -> None:
-        """`confirm` is asked before and after each commit whether the file is still the store."""
+        """`confirm` checks before and after each commit that the file is still the store."""
         self._database = database
         self._confirm = confirm
         self._connection = database.connection
@@ -58,7 +58,7 @@ class Commits:
         self._is_closed = False
 
     async def ask(self, step: Callable[[], T]) -> T:
-        """Run a step inside the next transaction; its result comes once it is on disk."""
+        """Run a step inside the next transaction; returns its result once it is on disk."""
         if self._is_closed:
             raise self._closed()
         asked = _Asked(step)
@@ -81,7 +81,7 @@ class Commits:
         return result
 
     def close(self) -> None:
-        """Take no more steps, and refuse those that still wait for their turn."""
+        """Take no more steps, and refuse those that are queued."""
         self._is_closed = True
         self._refuse_all(self._closed())
 
@@ -89,7 +89,7 @@ class Commits:
         return StoreTrouble(f"the store {self._database.path} is closed", hint="open it again")
 
     def _commit_all(self, loop: asyncio.AbstractEventLoop, apart: bool = False) -> None:
-        """Commit all steps that wait; a little later, when another process writes just now."""
+        """Commit all queued steps; a little later if another process is writing."""
         self._will_retry = False
         asked = self._asked = [one for one in self._asked if not one.is_over]
         if not asked:
@@ -113,7 +113,7 @@ class Commits:
             self._commit_all(loop, apart=True)
 
     def _are_committed(self, asked: list[_Asked], apart: bool) -> bool:
-        """Do and commit all steps; False when one of several is refused and they must be apart.
+        """Do and commit all steps; False if one of several is refused and they must be done apart.
 
         That is rare, and a savepoint for every step would cost each of them a copy of its pages.
         """
@@ -140,12 +140,12 @@ class Commits:
         return True
 
     def _do_apart(self, asked: _Asked) -> None:
-        """Do one step; a refused one leaves no trace and harms no other."""
+        """Do one step; a refused one leaves no trace and does not affect the others."""
         self._connection.execute("SAVEPOINT step")
         try:
             asked.result = asked.step()
         except Exception as error:
-            if not self._connection.in_transaction:  # SQLite gave up all of it: a full disk
+            if not self._connection.in_transaction:  # SQLite rolled back everything: a full disk
                 raise
             self._connection.execute("ROLLBACK TO step")
             asked.error = self._told(error)
@@ -157,7 +157,7 @@ class Commits:
         return no_text() if isinstance(error, UnicodeEncodeError) else error
 
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:  # a full disk may have rolled back already
+        if self._connection.in_transaction:  # a full disk may have rolled it back already
             self._connection.execute("ROLLBACK")
 
     def _refuse_all(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""The open file: how it is made, opened and asked."""
+"""The open file: how it is created, opened and queried."""
 
 import re
 import sqlite3
@@ -53,21 +53,21 @@ class Database:
         return learned
 
     def run_each(self, name: str) -> None:
-        """Send the several statements that stand under one name."""
+        """Send the several statements under one name."""
         for statement in self._statements[name].split(";"):
             self.connection.execute(statement)
 
     def version(self) -> int:
-        """A number that differs once another connection has committed."""
+        """A number that changes once another connection has committed."""
         try:
             (self._version,) = self.connection.execute("PRAGMA data_version").fetchone()
         except sqlite3.OperationalError as error:
-            if not is_busy(error):  # else a crash is being cleaned up, and nothing new is known
+            if not is_busy(error):  # busy: a crash is being cleaned up
                 raise
         return self._version
 
     def again(self) -> "Database":
-        """A second connection to the same file, for a long reading."""
+        """A second connection to the same file, for a long read."""
         return Database(self.path, _connected(self.path))
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Database:
 
 
 def opened(path: Path, *, durability: Durability, create: bool) -> Database:
-    """Open the file, made and brought up to date if need be."""
+    """Open the file; create and upgrade it if necessary."""
     with in_words(path):
         if not path.exists():
             _made(path, create)
@@ -86,7 +86,7 @@ def opened(path: Path, *, durability: Durability, create: bool) -> Database:
             connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
             connection.execute("PRAGMA foreign_keys = ON")
             schema.brought_up_to_date(connection)
-            # From here on nobody waits inside SQLite: that would stop the whole event loop.
+            # From here on nothing waits inside SQLite: that would block the whole event loop.
             connection.execute("PRAGMA busy_timeout = 0")
         except BaseException:
             connection.close()
@@ -98,7 +98,7 @@ def _made(path: Path, create: bool) -> None:
     if not create:
         raise StoreTrouble(f"there is no store at {path}", hint="run `fleet init`")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Made by us and not by SQLite, so that it is private from its first moment.
+    # Created by us and not by SQLite, so that it is private from the start.
     path.touch(mode=0o600)
 
 
@@ -107,9 +107,9 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 class _Statement(NamedTuple):
-    """A statement whose parameters have numbers, and what puts the values in their order.
+    """A statement with numbered parameters, and a function that puts the values in order.
 
-    By name, the driver makes a text and looks it up for every parameter of every call.
+    With names, the driver creates and looks up a text for every parameter of every call.
     """
 
     text: str

@@ -1,8 +1,8 @@
--- Every statement the store sends, by name. A name that is joined to another (a filter begins with
--- AND, an order with ORDER BY) is text from this file like the rest; values are parameters.
+-- Every statement the store sends, by name. Some are joined to others (a filter begins with AND, an
+-- order with ORDER BY), but all text is from this file; values are parameters.
 
 -- name: add_task
--- The caller has looked: the id is free, and `unmet` counts what it needs and is not completed.
+-- The caller has checked that the id is free; `unmet` counts the needs that are not completed.
 INSERT INTO tasks (
     id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
     assignee, scoped, fence, version, needs, body, parent
@@ -12,8 +12,8 @@ INSERT INTO tasks (
 );
 
 -- name: put_text
--- The words that tasks are found by. Seldom written, so that claims do not pay for searches. Many at
--- once, because the index of words writes down what it has got at the end of each statement.
+-- The words that tasks are found by. Rarely written, so that claims do not pay for searches. Many at
+-- once, because the index of words is flushed at the end of each statement.
 INSERT INTO texts (place, mark, words)
 SELECT task.place, json_extract(text.value, '$.mark'), json_extract(text.value, '$.words')
 FROM json_each(:texts) AS text CROSS JOIN tasks AS task
@@ -22,9 +22,9 @@ ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words
 WHERE mark <> excluded.mark;
 
 -- name: save_task
--- No row changes when somebody else was first, when the writer's fence is not the stored one, or
--- when needs or words differ: edges or texts must change with them. A completed task stays so:
--- others count on it.
+-- No row changes if someone else was first, if the writer's fence is not the stored one, or if needs
+-- or words differ: then edges or texts must change too. A completed task stays completed, because
+-- others depend on it.
 UPDATE tasks SET state = :state, priority = :priority, paused = :paused, approved = :approved,
     not_before = :not_before, resting_since = :resting_since, repo = :repo, coder = :coder,
     assignee = :assignee, scoped = :scoped, fence = :fence, version = :version, body = :body
@@ -37,17 +37,17 @@ WHERE id = :id AND version = :version - 1 AND needs = :needs AND fence = coalesc
 UPDATE tasks SET needs = :needs WHERE id = :id;
 
 -- name: unblock
--- Runs before the task is saved as completed, so that saving it so twice unblocks only once.
+-- Runs before the task is saved as completed, so that saving it twice unblocks only once.
 UPDATE tasks SET unmet = unmet - 1
 WHERE id IN (SELECT task FROM needs WHERE need = :id)
     AND (SELECT state FROM tasks WHERE id = :id) <> 'completed';
 
 -- name: fence_of
--- The guard of every write by a holder that saves no task, and the reason when one is not saved.
+-- Guards every write by a holder that saves no task, and explains why one was not saved.
 SELECT fence FROM tasks WHERE id = :id;
 
 -- name: states_of
--- One look answers three questions about a batch: what is taken, what is missing, what is met.
+-- One query answers three questions about a batch: what is taken, what is missing, what is met.
 SELECT id, state FROM tasks WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: add_need
@@ -66,7 +66,7 @@ UPDATE tasks SET unmet = (
 ) WHERE id = :id;
 
 -- name: needs_above
--- The part of the graph in which a changed need could close a circle.
+-- The part of the graph in which a changed need could close a cycle.
 WITH RECURSIVE above (id) AS (
     SELECT value FROM json_each(:ids)
     UNION
@@ -80,24 +80,24 @@ INSERT INTO runs (id, task, outcome, lease_until, version, body)
 VALUES (:id, :task, :outcome, :lease_until, :version, :body);
 
 -- name: save_run
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE runs SET outcome = :outcome, lease_until = :lease_until, version = :version, body = :body
 WHERE id = :id AND version = :version - 1;
 
 -- name: add_question
--- A question that is asked twice is asked once.
+-- A question asked twice is stored once.
 INSERT INTO questions (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_question
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE questions SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: add_conflict
--- A conflict that is found twice is found once.
+-- A conflict found twice is stored once.
 INSERT INTO conflicts (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_conflict
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE conflicts SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: add_repo
@@ -105,19 +105,19 @@ UPDATE conflicts SET body = :body WHERE id = :id AND version = :version - 1;
 INSERT INTO repos (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_repo
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE repos SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: add_runner
--- A runner says that it is there.
+-- A runner that joins.
 INSERT INTO runners (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_runner
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE runners SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: drop_runner
--- It left, or it is long gone.
+-- It left, or has been gone for long.
 DELETE FROM runners WHERE id = :id;
 
 -- name: add_lane
@@ -125,15 +125,15 @@ DELETE FROM runners WHERE id = :id;
 INSERT INTO lanes (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_lane
--- No row changes when somebody else took the lane first.
+-- No row changes if someone else took the lane first.
 UPDATE lanes SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: add_message
--- A message that is sent twice is sent once.
+-- A message sent twice is stored once.
 INSERT INTO messages (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_message
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE messages SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: add_rest
@@ -141,7 +141,7 @@ UPDATE messages SET body = :body WHERE id = :id AND version = :version - 1;
 INSERT INTO rests (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_rest
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE rests SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: add_workflow
@@ -149,28 +149,29 @@ UPDATE rests SET body = :body WHERE id = :id AND version = :version - 1;
 INSERT INTO workflows (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
 -- name: save_workflow
--- No row changes when somebody else was first.
+-- No row changes if someone else was first.
 UPDATE workflows SET body = :body WHERE id = :id AND version = :version - 1;
 
 -- name: set_setting
--- The last word counts.
+-- The last write wins.
 INSERT INTO settings (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: drop_setting
--- A setting that is not there has its default.
+-- A missing setting has its default.
 DELETE FROM settings WHERE name = :name;
 
 -- name: add_event
--- Writers take turns, so seqs become visible in the order in which they are given.
+-- Writers take turns, so seqs become visible in the order in which they are assigned.
 INSERT INTO events (task, kind, body) VALUES (:task, :kind, :body);
 
 -- name: add_event_at
--- An imported event keeps its seq, above all that this store has given before.
+-- An imported event keeps its seq, above all that this store has assigned before.
 INSERT INTO events (seq, task, kind, body) VALUES (:seq, :task, :kind, :body);
 
 -- name: forget_event
--- The newest stays, because the next seq is one above it; and so do the events that bills are from.
+-- The newest stays, because the next seq is one above it; so do the events that bills are computed
+-- from.
 DELETE FROM events
 WHERE seq = :seq AND task = :task AND kind = :kind AND kind <> 'run.used'
     AND seq < (SELECT max(seq) FROM events)
@@ -179,18 +180,18 @@ WHERE seq = :seq AND task = :task AND kind = :kind AND kind <> 'run.used'
     );
 
 -- name: some_expired
--- A cheap look before the dear one: mostly nobody's lease has run out.
+-- A cheap check before the expensive one: mostly no lease has expired.
 SELECT 1 FROM runs INDEXED BY runs_live WHERE outcome IS NULL AND lease_until <= :steady LIMIT 1;
 
 -- name: expired
--- Tasks whose holder went away: their leases ran out. They come before all others.
+-- Tasks whose holder went away, so that their leases expired. They come before all others.
 SELECT task.body, run.body
 FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until <= :steady AND task.state = 'running' AND NOT task.paused
 
 -- name: ready
--- A task that was cancelled and retried waits until the run that held it has ended or ran out.
--- Named index: the planner would rather sort every pending task than read them in order.
+-- A task that was cancelled and retried waits until its earlier run has ended or expired.
+-- Named index: otherwise the planner sorts every pending task instead of reading them in order.
 SELECT task.body, run.body
 FROM tasks AS task INDEXED BY tasks_ready
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
@@ -199,8 +200,8 @@ WHERE task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
     AND (run.id IS NULL OR run.lease_until <= :steady)
 
 -- name: ready_among
--- The same for a claim limited to certain tasks: their ids lead to them, however long the queue is.
--- The plus keeps the planner off the indexes of all that is pending.
+-- The same for a claim limited to certain tasks: found by id, however long the queue is.
+-- The plus keeps the planner from using the indexes of pending tasks.
 SELECT task.body, run.body
 FROM tasks AS task
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
@@ -209,11 +210,11 @@ WHERE +task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
     AND (run.id IS NULL OR run.lease_until <= :steady)
 
 -- name: unless_paused
--- While the whole fleet is paused nothing starts.
+-- While the whole fleet is paused, nothing starts.
 AND NOT EXISTS (SELECT 1 FROM settings WHERE name = 'paused')
 
 -- name: for_seats
--- A task with an assignee goes to that seat only.
+-- A task with an assignee goes only to that seat.
 AND (task.assignee IS NULL OR task.assignee IN (SELECT value FROM json_each(:seats)))
 
 -- name: for_coders
@@ -225,18 +226,18 @@ AND (task.coder IS NULL OR task.coder IN (SELECT value FROM json_each(:coders)))
 AND task.repo IN (SELECT value FROM json_each(:repos))
 
 -- name: for_labels
--- Every label asked for must be there.
+-- A task must have every requested label.
 AND NOT EXISTS (
     SELECT 1 FROM json_each(:labels) AS wanted
     WHERE wanted.value NOT IN (SELECT value FROM json_each(task.body, '$.labels'))
 )
 
 -- name: unless_resting
--- A task whose coder rests in its repo waits; one that names no coder stands for the default.
+-- A task whose coder rests in its repo waits; one that names no coder counts for the default.
 AND task.repo || ' ' || coalesce(task.coder, '') NOT IN (SELECT value FROM json_each(:resting))
 
 -- name: unless_full
--- Where as many agents are at work as there may be, nobody starts.
+-- Nothing starts where a cap is reached.
 AND task.repo NOT IN (SELECT value FROM json_each(:full_repos))
 AND coalesce(nullif(task.coder, ''), :coder) NOT IN (SELECT value FROM json_each(:full_coders))
 
@@ -245,21 +246,21 @@ AND coalesce(nullif(task.coder, ''), :coder) NOT IN (SELECT value FROM json_each
 AND task.id IN (SELECT value FROM json_each(:tasks))
 
 -- name: busy
--- What holds files: what runs now, and what is about to land. Who starts in between would start from
--- a trunk without that work and collide with it.
+-- What holds files: what runs now, and what is about to land. A task started in between would start
+-- from a trunk without that work and collide with it.
 SELECT task.body FROM tasks AS task INDEXED BY tasks_by_state
 LEFT JOIN runs AS run ON run.task = task.id AND run.outcome IS NULL
 WHERE task.state IN ('running', 'review') AND task.scoped
     AND (run.lease_until > :steady OR (task.state = 'review' AND task.approved));
 
 -- name: at_work
--- What counts towards caps. A run whose lease ran out waits to be claimed itself.
+-- What counts towards caps. A run whose lease expired waits to be claimed itself.
 SELECT task.repo, json_extract(run.body, '$.host'), json_extract(run.body, '$.coder')
 FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until > :steady;
 
 -- name: next_start
--- The moments at which time alone changes what may be claimed: a rest or a lease ends.
+-- When time alone changes what may be claimed: a rest or a lease ends.
 SELECT (
     SELECT min(not_before) FROM tasks INDEXED BY tasks_resting
     WHERE state = 'pending' AND unmet = 0 AND paused = 0 AND not_before > :now
@@ -270,27 +271,27 @@ SELECT (
 );
 
 -- name: tasks
--- The head of every reading of tasks; filters, an order and the same order again follow. Chosen
--- first and read then, so that tasks which only take part in the order are not read from the table.
+-- The head of every query for tasks; filters, an order and the same order again follow. Choose
+-- first and then read, so that tasks that are only sorted are not read from the table.
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task WHERE TRUE
 
 -- name: ready_tasks
--- The same head for those that are ready. Named index: the planner would rather sort all of them.
+-- The same head for those that are ready. Named index: otherwise the planner sorts them all.
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task INDEXED BY tasks_ready WHERE TRUE
 
 -- name: found_tasks
--- The head of a search for those that have all of some words. No index but the one of words serves:
--- the planner would rather walk through all tasks in their order.
+-- The head of a search for tasks that have all of some words. Only the index of words helps: the
+-- planner would otherwise scan all tasks in order.
 SELECT task.body FROM tasks AS task
 WHERE task.place IN (SELECT task.place FROM tasks AS task NOT INDEXED WHERE task.place IN (
     SELECT texts.place FROM texts
     WHERE NOT EXISTS (SELECT 1 FROM json_each(:words) WHERE instr(texts.words, value) = 0)
 
 -- name: by_rarest
--- One word leads to the texts, the rarest, and the others are looked for in them: to bring together
--- two long lists would take longer. So they are in the few texts that the index does not have yet.
+-- The rarest word finds the texts, and the others are searched in them: joining two long lists would
+-- take longer. The few texts that are not in the index yet are searched too.
 AND texts.place IN (
     SELECT rowid FROM texts_by_word WHERE texts_by_word MATCH :rarest
     UNION ALL
@@ -298,20 +299,20 @@ AND texts.place IN (
 )
 
 -- name: that_fit
--- The filters of other readings follow.
+-- The filters of other queries follow.
 )
 
 -- name: look_through
--- The head of a look at single tasks: which of the words each has, and whether it fits. Filters
--- follow, and then which tasks.
+-- The head of a look at single tasks: which of the words each has, and whether it passes the
+-- filters, which follow; then which tasks.
 SELECT task.id,
     (SELECT group_concat(instr(texts.words, value) > 0, '') FROM texts CROSS JOIN json_each(:words)
     WHERE texts.place = task.place),
     (TRUE
 
 -- name: the_most_urgent
--- The first of up to seven states, of which an index has each in this order: written so, they are
--- merged as they are read.
+-- The first of up to seven states, each in the order of an index: written this way, they are merged
+-- as they are read.
 ) FROM (
     SELECT priority, place FROM tasks WHERE state = json_extract(:among, '$[0]')
     UNION ALL
@@ -331,7 +332,7 @@ SELECT task.id,
 ORDER BY task.priority DESC, task.place
 
 -- name: the_newest
--- The last that were added, of any state.
+-- The last ones added, of any state.
 ) FROM (SELECT place FROM tasks ORDER BY place DESC LIMIT :looked) AS first
 CROSS JOIN tasks AS task ON task.place = first.place
 ORDER BY task.place DESC
@@ -345,7 +346,7 @@ AND task.id IN (SELECT value FROM json_each(:ids))
 AND task.parent IN (SELECT value FROM json_each(:parents))
 
 -- name: in_state
--- For tasks in one state, which an index has in their order.
+-- For tasks in one state, for which an index has this order.
 AND task.state = :state
 
 -- name: in_states
@@ -357,11 +358,11 @@ AND task.state IN (SELECT value FROM json_each(:states))
 AND task.repo = :repo
 
 -- name: with_label
--- For tasks that carry a label.
+-- For tasks with a label.
 AND :label IN (SELECT value FROM json_each(task.body, '$.labels'))
 
 -- name: that_are_ready
--- For tasks that only a free seat, or the scope of another, keeps from starting.
+-- For tasks that wait only for a free seat or for another's scope.
 AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
 AND (task.not_before IS NULL OR task.not_before <= :now OR task.resting_since > :now)
 
@@ -370,19 +371,19 @@ AND (task.not_before IS NULL OR task.not_before <= :now OR task.resting_since > 
 ORDER BY task.priority DESC, task.place LIMIT coalesce(:limit, -1)
 
 -- name: chosen_by_urgency
--- The end of a reading of tasks.
+-- The end of a query for tasks.
 ) ORDER BY task.priority DESC, task.place
 
 -- name: chosen_by_age
--- The end of a reading of tasks, the newest first.
+-- The end of a query for tasks, the newest first.
 ) ORDER BY task.place DESC
 
 -- name: newest_first
--- For people who look for what they have just added.
+-- For people who look for what they just added.
 ORDER BY task.place DESC LIMIT coalesce(:limit, -1)
 
 -- name: all_tasks
--- For an export, in the order of age, so that age survives it.
+-- For an export, in the order of age, so that an import keeps it.
 SELECT task.body FROM tasks AS task ORDER BY task.place;
 
 -- name: unmet
@@ -396,16 +397,16 @@ ORDER BY needs.task, task.place;
 SELECT task FROM needs WHERE need = :id ORDER BY task;
 
 -- name: matching
--- A range and not LIKE, so that the index of ids is used and no letter of a prefix is special.
+-- A range and not LIKE, so that the index is used and no character of a prefix is special.
 SELECT id FROM tasks WHERE id >= :prefix AND id < :end ORDER BY id LIMIT 3;
 
 -- name: counts
--- Kept by triggers, so that nobody counts the tasks.
+-- Maintained by triggers, to avoid counting the tasks.
 SELECT CASE WHEN state = 'pending' AND blocked THEN 'blocked' ELSE state END, sum(many)
 FROM tallies WHERE many > 0 GROUP BY 1;
 
 -- name: runs
--- The head of every reading of runs; filters and an order follow.
+-- The head of every query for runs; filters and an order follow.
 SELECT body FROM runs WHERE TRUE
 
 -- name: runs_with_ids
@@ -425,12 +426,12 @@ AND place IN (
 AND outcome IS NULL
 
 -- name: oldest_run_first
--- The order in which they started. The sign keeps the planner from walking through every run.
+-- The order in which they started. The plus keeps the planner from scanning every run.
 ORDER BY +place
 
 -- name: spent
--- A bill: what is not asked by falls into one row. An index holds just these events, by time.
--- `total` where `sum` would give up: an agent may tell any number, and however often.
+-- A bill, grouped only by what was asked for. An index has just these events, by time.
+-- `total` because `sum` can overflow: an agent may report any number any number of times.
 SELECT CASE WHEN :by_day THEN substr(json_extract(body, '$.at'), 1, 10) ELSE '' END,
     CASE WHEN :by_coder THEN coalesce(json_extract(body, '$.data.coder'), '') ELSE '' END,
     CASE WHEN :by_model THEN coalesce(json_extract(body, '$.data.model'), '') ELSE '' END,
@@ -447,7 +448,7 @@ WHERE kind = 'run.used' AND json_extract(body, '$.at') >= :since
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- name: questions
--- The head of every reading of questions; filters and an order follow.
+-- The head of every query for questions; filters and an order follow.
 SELECT body FROM questions WHERE TRUE
 
 -- name: questions_with_ids
@@ -455,7 +456,7 @@ SELECT body FROM questions WHERE TRUE
 AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: questions_of_tasks
--- For all that agents of some tasks have asked.
+-- For all questions of some tasks' agents.
 AND task IN (SELECT value FROM json_each(:tasks))
 
 -- name: questions_that_are_open
@@ -463,11 +464,11 @@ AND task IN (SELECT value FROM json_each(:tasks))
 AND answered_at IS NULL
 
 -- name: oldest_question_first
--- Who asked first is answered first.
+-- The first question is answered first.
 ORDER BY place
 
 -- name: conflicts
--- Those found since a moment, or all of them since the earliest one.
+-- Those found since a given time, or all.
 SELECT body FROM conflicts WHERE found_at >= coalesce(:since, '') ORDER BY found_at, place;
 
 -- name: repos
@@ -483,11 +484,11 @@ SELECT body FROM runners ORDER BY id;
 SELECT body FROM lanes ORDER BY id;
 
 -- name: messages
--- The head of every reading of messages; a filter and an order follow.
+-- The head of every query for messages; a filter and an order follow.
 SELECT body FROM messages WHERE TRUE
 
 -- name: messages_that_are_open
--- What no agent has got yet.
+-- What no agent has received yet.
 AND delivered_at IS NULL
 
 -- name: oldest_message_first
@@ -499,7 +500,7 @@ ORDER BY place
 SELECT body FROM rests ORDER BY id;
 
 -- name: workflows
--- The head of every reading of workflows; a filter and an order follow.
+-- The head of every query for workflows; a filter and an order follow.
 SELECT body FROM workflows WHERE TRUE
 
 -- name: workflows_with_ids
@@ -515,7 +516,7 @@ ORDER BY place
 SELECT name, value FROM settings ORDER BY name;
 
 -- name: events
--- The head of every reading of events; filters and an order follow.
+-- The head of every query for events; filters and an order follow.
 SELECT seq, body FROM events WHERE seq > :after
 
 -- name: events_before
@@ -523,11 +524,11 @@ SELECT seq, body FROM events WHERE seq > :after
 AND seq < :before
 
 -- name: events_of_task
--- For one task's story.
+-- For one task.
 AND task = :task
 
 -- name: events_of_kinds
--- For those who follow only some kinds.
+-- For readers of only some kinds.
 AND kind IN (SELECT value FROM json_each(:kinds))
 
 -- name: first_events
@@ -535,15 +536,15 @@ AND kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY seq LIMIT :limit
 
 -- name: last_events
--- The newest; the caller turns them round.
+-- The newest; the caller reverses them.
 ORDER BY seq DESC LIMIT :limit
 
 -- name: last_seq
--- The newest event is never deleted, so this number never falls.
+-- The newest event is never deleted, so this number never decreases.
 SELECT coalesce(max(seq), 0) FROM events;
 
 -- name: is_used
--- An import needs a store without work; what the log already says may stay.
+-- An import needs a store without work; the log may have entries.
 SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
     OR EXISTS (SELECT 1 FROM questions) OR EXISTS (SELECT 1 FROM conflicts);
 

@@ -1,7 +1,7 @@
 """Nouns to rows and back.
 
-A row is its noun's JSON, the body, beside the columns that it is searched by. Here alone both are
-made, from one noun at once, so that they cannot disagree.
+A row is its noun's JSON, the body, and the columns that it is searched by. Both are made only here,
+from one noun at once, so that they cannot disagree.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from codefleet.store.nouns import event_body
 
 
 def of_task(task: Task) -> dict[str, Any]:
-    """A task as its row keeps it. Plain texts and numbers: others take the driver time to adapt."""
+    """The row of a task. Plain texts and numbers, because the driver adapts others slowly."""
     return {
         "id": task.id,
         "state": str(task.state),
@@ -39,7 +39,7 @@ def of_task(task: Task) -> dict[str, Any]:
 
 
 def of_text(task: Task) -> dict[str, Any]:
-    """The words of a task as their row keeps them."""
+    """The row of a task's words."""
     return {"id": task.id, "mark": search.mark(task), "words": search.kept(task)}
 
 
@@ -54,7 +54,7 @@ def task(body: str) -> Task:
 
 
 def of_run(run: Run) -> dict[str, Any]:
-    """A run as its row keeps it."""
+    """The row of a run."""
     return {
         "id": run.id,
         "task": run.task,
@@ -66,7 +66,7 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def of_event(event: Event) -> dict[str, Any]:
-    """An event as its row keeps it: the seq is the row's key and not in the body."""
+    """The row of an event: the seq is the row's key and not in the body."""
     return {
         "task": event.task,
         "kind": event.kind,
@@ -75,7 +75,7 @@ def of_event(event: Event) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:
-    """A value as a statement takes it: lists as JSON, moments as text, with no NUL."""
+    """A value as a statement takes it: lists as JSON, times as text, without NUL."""
     if isinstance(value, list):
         return listed(value)
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The file brought up to date: numbered files, forward only, and the index of words beside them."""
+"""Upgrading the file: numbered files, forward only, and the index of words next to them."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from codefleet.store.sqlite import rows
 from codefleet.store.sqlite.trouble import not_ours
 
 OURS = int.from_bytes(b"flee")
-"""The mark in the file's head by which a store is told from another program's database."""
+"""The mark in the file's header that identifies a store."""
 
 _HERE = Path(__file__).parent
 _INDEX = _HERE / "text_index.sql"
 
 
 def refuse_strange(path: Path, connection: sqlite3.Connection) -> None:
-    """Leave alone what another program, or a later version of this one, has written."""
+    """Refuse what another program, or a later version of this one, has written."""
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and _pragma(connection, "application_id") != OURS:
         raise not_ours(path)
@@ -30,7 +30,7 @@ def refuse_strange(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def brought_up_to_date(connection: sqlite3.Connection) -> None:
-    """Apply what the file has not seen, and make the index of words where it can be kept."""
+    """Apply the migrations that the file lacks, and make the index of words if possible."""
     if _pragma(connection, "user_version") < len(migrations()):
         with _alone(connection):
             _migrate(connection)
@@ -40,17 +40,17 @@ def brought_up_to_date(connection: sqlite3.Connection) -> None:
 
 
 def migrations() -> list[Path]:
-    """All steps from an empty file to one of today, in their order."""
+    """All steps from an empty file to the current version, in order."""
     return sorted((_HERE / "migrations").glob("*.sql"))
 
 
 def is_indexed(connection: sqlite3.Connection) -> bool:
-    """Is the index of words there, and kept with every change?"""
+    """Is the index of words there and maintained?"""
     return _tells(connection, "is_kept")
 
 
 def can_index(connection: sqlite3.Connection) -> bool:
-    """Has this build of SQLite what the index of words is made with?"""
+    """Does this build of SQLite have what the index of words needs?"""
     return _tells(connection, "has_fts5")
 
 
@@ -69,7 +69,7 @@ def _alone(connection: sqlite3.Connection) -> Iterator[None]:
 def _migrate(connection: sqlite3.Connection) -> None:
     connection.create_function("mark_of", 1, lambda body: search.mark(rows.task(body)))
     connection.create_function("words_of", 1, lambda body: search.kept(rows.task(body)))
-    # Counted again with the lock in hand: another process may have been first.
+    # Counted again under the lock: another process may have been first.
     for number, step in enumerate(migrations(), start=1):
         if number > _pragma(connection, "user_version"):
             _apply(connection, step.read_text(encoding="utf-8"))
@@ -78,7 +78,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 
 def _mend_index(connection: sqlite3.Connection) -> None:
-    """Make the index, or leave it to itself until a build comes that can make it anew."""
+    """Make the index, or abandon it until a build comes that can rebuild it."""
     named = statements.read(_INDEX)
     if not can_index(connection):
         _apply(connection, named["leave_index"])

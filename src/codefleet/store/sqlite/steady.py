@@ -1,8 +1,7 @@
-"""The time of leases: it never jumps, and is the same for every process of this boot.
+"""The time for leases: it never jumps, and is the same for every process of this boot.
 
-The clock on the wall may be set while agents work. Leases are spans, so they are measured by the
-uptime of the machine. A later boot begins after all leases of the earlier ones: those who held them
-are gone.
+The wall clock may be set while agents work. Leases are spans, so they are measured by the uptime
+of the machine. A later boot begins after all leases of the earlier ones: their holders are gone.
 """
 
 import sqlite3

@@ -76,7 +76,7 @@ def append(database: Database, events: Sequence[Event]) -> Sequence[Event]:
 
 
 def forget(database: Database, events: Sequence[Event]) -> int:
-    """Take events of finished tasks out of the log and return how many went."""
+    """Remove events of finished tasks from the log and return how many went."""
     return sum(
         database.run("forget_event", {**rows.of_event(event), "seq": event.seq}).rowcount
         for event in events

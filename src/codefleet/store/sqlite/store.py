@@ -1,4 +1,4 @@
-"""The store itself: every reading, and the way of each writing into the next commit."""
+"""The store itself: every read, and the path of each write into the next commit."""
 
 import asyncio
 import sqlite3
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class SqliteStore(Readings):
-    """The fleet's nouns in one SQLite file. Fulfils `codefleet.ports.Store`."""
+    """The fleet's nouns in one SQLite file. Implements `codefleet.ports.Store`."""
 
     def __init__(self, database: Database, clock: Clock, steady: Callable[[], datetime]) -> None:
         self._database = database
@@ -46,9 +46,9 @@ class SqliteStore(Readings):
         durability: Durability = "full",
         create: bool = True,
     ) -> "SqliteStore":
-        """Open the store in this file, made and brought up to date if need be.
+        """Open the store in this file; create and upgrade it if necessary.
 
-        Without an `uptime`, leases go by the clock too.
+        Without an `uptime`, leases use the clock too.
         """
         database = opened(path, durability=durability, create=create)
         if uptime is None:
@@ -57,7 +57,7 @@ class SqliteStore(Readings):
             return cls(database, clock, steady_time(database.connection, clock, uptime))
 
     async def close(self) -> None:
-        """Refuse what still waits to be written and let go of the file."""
+        """Refuse what still waits to be written and close the file."""
         self._commits.close()
         self._bell.close()
         self._database.close()
@@ -69,7 +69,7 @@ class SqliteStore(Readings):
         self, seats: Sequence[Seat], want: Want, *, lease: timedelta
     ) -> Sequence[Claim]:
         def step() -> Sequence[Claim]:
-            # The clock is read with the lock in hand: the wait for it must not shorten a lease.
+            # The clock is read under the lock: the wait for it must not shorten a lease.
             times = claims.Times(self._clock.now(), self._steady_time(), lease)
             return claims.claim(self._database, seats, want, times)
 
@@ -80,7 +80,7 @@ class SqliteStore(Readings):
         until = loop.time() + within
         with in_words(self._database.path):
             while True:
-                mark = self._bell.mark()  # before the look, so that nothing falls in between
+                mark = self._bell.mark()  # before reading, so that nothing is missed in between
                 if await self.last_seq() > after:
                     return True
                 if not await self._bell.wait(mark, until - loop.time()):
@@ -99,14 +99,14 @@ class SqliteStore(Readings):
         return await self._commits.ask(lambda: steps.forget(self._database, events))
 
     async def export(self) -> AsyncIterator[tuple[str, str]]:
-        # A connection of its own: one view of everything, however long the reader takes.
+        # A connection of its own: one snapshot of everything, however long the reader takes.
         with in_words(self._database.path), closing(self._database.again()) as view:
             view.connection.execute("BEGIN")
             for row in transfer.everything(view):
                 yield row
 
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
-        from codefleet.store.exchange import parsed  # here, because it is seldom needed
+        from codefleet.store.exchange import parsed  # imported here, because it is rarely needed
 
         given = parsed(rows)
         await self._commits.ask(lambda: transfer.load(self._database, given))
@@ -138,7 +138,7 @@ class SqliteStore(Readings):
         return await self._patiently(read)
 
     async def _patiently(self, read: Callable[[], T]) -> T:
-        """The result of a reading, which waits for nobody, except while a crash is cleaned up."""
+        """The result of a read, which waits for nothing except the cleanup after a crash."""
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + PATIENCE_S
         while True:

@@ -1,7 +1,7 @@
 """Tasks and the edges between them, written inside the open transaction.
 
-`unmet`, the number of uncompleted needs, is the one number kept by hand: counted when a task is
-added or its needs change, taken down by one when a need is completed, in that same transaction.
+`unmet`, the number of uncompleted needs, is the only number maintained by hand: counted when a task
+is added or its needs change, decremented when a need is completed, in that same transaction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from codefleet.store.sqlite import rows
 from codefleet.store.sqlite.database import Database
 
 TEXTS_AT_ONCE = 1000
-"""Fewer than would make a parameter too long, however long the texts are."""
+"""Few enough that no parameter gets too long, however long the texts are."""
 
 
 def add(database: Database, tasks: Sequence[Task]) -> None:
@@ -33,9 +33,9 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
 
 
 def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]) -> None:
-    """Replace stored tasks, each one version on, and unblock what waited for the completed.
+    """Replace stored tasks, each with its next version, and unblock what waited for completed ones.
 
-    The step is refused when the stored fence of a task under `fences` differs, saved or not.
+    The step is refused if the stored fence of a task in `fences` differs, saved or not.
     """
     held = dict(fences)
     changed = []
@@ -56,9 +56,9 @@ def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]
 def replaced(
     database: Database, task: Task, *, held: int | None = None, mark: int | None = None
 ) -> bool:
-    """Replace one stored task whose needs are as they were; False when it is not that one.
+    """Replace one stored task whose needs are unchanged; False if it is not as expected.
 
-    With a mark, its words must be as they were too.
+    With a mark, its words must be unchanged too.
     """
     values = rows.of_task(task)
     values["held"] = held
@@ -67,12 +67,12 @@ def replaced(
 
 
 def _is_needed(database: Database, task: Task) -> bool:
-    """A cheap look before the dear one: most tasks are needed by none."""
+    """A cheap check before the expensive one: most tasks are needed by none."""
     return database.run("needed_by", {"id": task.id}).fetchone() is not None
 
 
 def _check_fence(database: Database, task: TaskId, fence: int) -> None:
-    """Refuse a writer who no longer holds the task."""
+    """Refuse a writer that no longer holds the task."""
     row = database.run("fence_of", {"id": task}).fetchone()
     if row is None:
         raise checks.no_task(task)
@@ -81,14 +81,14 @@ def _check_fence(database: Database, task: TaskId, fence: int) -> None:
 
 
 def _states_around(database: Database, tasks: Iterable[Task]) -> dict[str, State]:
-    """The stored states of these tasks and of all they need, as far as they are stored."""
+    """The stored states of these tasks and of everything they need, as far as they are stored."""
     ids = {need for task in tasks for need in (task.id, *task.needs)}
     found = database.run("states_of", {"ids": rows.listed(ids)})
     return {name: State(state) for name, state in found}
 
 
 def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
-    """Stored tasks may wait for these, so the circle is looked for in the stored graph too."""
+    """Stored tasks may wait for these, so the stored graph is searched for a cycle too."""
     checks.refuse_missing(tasks, _states_around(database, tasks))
     above = {need for task in tasks for need in task.needs}
     edges = database.run("needs_above", {"ids": rows.listed(above)})
@@ -96,7 +96,7 @@ def _check_changed_needs(database: Database, tasks: Sequence[Task]) -> None:
 
 
 def _save_with_the_rest(database: Database, tasks: Sequence[Task]) -> None:
-    """Save tasks whose needs or words are not the stored ones, with them; or they are stale."""
+    """Save tasks whose needs or words have changed, together with those; or they are stale."""
     _check_changed_needs(database, tasks)
     _put_texts(database, tasks)
     for task in tasks:

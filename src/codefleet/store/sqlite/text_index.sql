@@ -1,8 +1,8 @@
--- What finds tasks by a word where there are many. It needs FTS5, which some builds of SQLite lack.
+-- What finds tasks by a word if there are many. It needs FTS5, which some builds of SQLite lack.
 
 -- name: make_index
--- It holds only which words are in which text. `ascii` parts words at spaces and at nothing of ours.
--- It may be there already, and out of date: then it was left to itself by a build without FTS5.
+-- It stores only which words are in which text. `ascii` splits our texts only at spaces.
+-- It may exist already and be out of date, if a build without FTS5 has abandoned it.
 CREATE VIRTUAL TABLE IF NOT EXISTS texts_by_word USING fts5(
     words, content = 'texts', content_rowid = 'place', detail = none, columnsize = 0,
     tokenize = 'ascii'
@@ -13,8 +13,8 @@ DELETE FROM texts_indexed;
 INSERT INTO texts_indexed SELECT coalesce(max(place), 0) FROM texts;
 
 -- name: keep_index
--- The database itself keeps it, in the same transaction as the words. New texts are gathered and put
--- in together, for a tenth of what it takes to put in one by one; a search reads those not yet in.
+-- The database itself maintains it, in the same transaction as the words. New texts are collected
+-- and added together, at a tenth of the cost of adding each; a search also reads those not yet in.
 CREATE TRIGGER texts_added AFTER INSERT ON texts
 WHEN new.place NOT BETWEEN (SELECT upto + 1 FROM texts_indexed)
     AND (SELECT upto + 255 FROM texts_indexed) BEGIN
@@ -35,15 +35,15 @@ WHEN old.place <= (SELECT upto FROM texts_indexed) BEGIN
 END;
 
 -- name: leave_index
--- A build without FTS5 could write nothing while these are there.
+-- A build without FTS5 cannot write anything while these exist.
 DROP TRIGGER texts_added;
 DROP TRIGGER texts_changed;
 DROP TRIGGER texts_removed;
 
 -- name: is_kept
--- An index that no trigger keeps is out of date.
+-- An index that no trigger maintains is out of date.
 SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = 'texts_added');
 
 -- name: has_fts5
--- Can this build make and keep an index of words?
+-- Can this build make and maintain an index of words?
 SELECT EXISTS (SELECT 1 FROM pragma_module_list WHERE name = 'fts5');

@@ -1,4 +1,4 @@
-"""Everything out as JSON, everything back in."""
+"""Export everything as JSON, and import it again."""
 
 import json
 import sqlite3
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def everything(database: Database) -> Iterator[tuple[str, str]]:
-    """Every row as (kind of noun, JSON). Runners, lanes and rests are of the moment and stay."""
+    """Every row as (kind of noun, JSON). Runners, lanes and rests are transient and left out."""
     for (body,) in database.run("repos"):
         yield "repo", body
     for (body,) in database.run("all_tasks"):
@@ -41,7 +41,7 @@ def load(database: Database, nouns: "Nouns") -> None:
     """Put all nouns into an empty store, inside the open transaction."""
     if database.run("is_used").fetchone()[0]:
         raise Refused(
-            "only an empty store can take an import",
+            "an import needs an empty store",
             hint="`fleet reset` empties this one; `fleet export` saves it first",
         )
     tasks.add(database, nouns["task"])
@@ -50,11 +50,11 @@ def load(database: Database, nouns: "Nouns") -> None:
     try:
         _load_the_rest(database, nouns)
     except sqlite3.IntegrityError as error:
-        raise Invalid("the import holds one thing twice", hint=str(error)) from error
+        raise Invalid("the import contains a duplicate", hint=str(error)) from error
 
 
 def erase(database: Database, event: Event) -> None:
-    """Delete everything but this event, which tells of it and keeps the seqs rising."""
+    """Delete everything but this event, which reports it and keeps the seqs rising."""
     steps.append(database, [event])
     database.run_each("erase")
 

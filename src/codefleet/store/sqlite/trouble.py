@@ -1,4 +1,4 @@
-"""What SQLite's errors mean to a person: the one place that knows them."""
+"""What SQLite's errors mean to people: the one place that knows them."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ _MEANING = {
         "try again; `fleet doctor` shows who uses it",
     ),
     sqlite3.SQLITE_FULL: (
-        "there is no room left to write to the store {path}",
+        "the disk is full: cannot write to the store {path}",
         "free some disk space; nothing that was stored is lost",
     ),
     sqlite3.SQLITE_IOERR: (
-        "the disk under the store {path} does not read or write",
+        "the disk of the store {path} cannot be read or written",
         "check the disk and its free space; nothing that was stored is changed",
     ),
     sqlite3.SQLITE_NOTADB: _BROKEN,
@@ -35,16 +35,16 @@ _MEANING = {
     sqlite3.SQLITE_PERM: _NO_ACCESS,
     sqlite3.SQLITE_AUTH: _NO_ACCESS,
 }
-_UNKNOWN = ("the store {path} cannot be used: {error}", "`fleet doctor` looks into it")
+_UNKNOWN = ("the store {path} cannot be used: {error}", "run `fleet doctor`")
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Does another connection hold the lock for now?"""
+    """Does another connection hold the lock right now?"""
     return _code(error) == sqlite3.SQLITE_BUSY
 
 
 def explained(error: sqlite3.Error, path: Path) -> StoreTrouble:
-    """The same error in words."""
+    """The same error, explained."""
     problem, hint = _MEANING.get(_code(error), _UNKNOWN)
     return StoreTrouble(problem.format(path=path, error=error), hint=hint)
 
@@ -57,7 +57,7 @@ def not_ours(path: Path) -> StoreTrouble:
 
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:
-    """Let no error of SQLite or of its file out except in words."""
+    """Explain every error of SQLite or of its file."""
     try:
         yield
     except sqlite3.Error as error:
@@ -68,15 +68,15 @@ def in_words(path: Path) -> Iterator[None]:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code; the driver's own complaints (a closed store) have none."""
+    """The primary result code; the driver's own errors (a closed store) have none."""
     return getattr(error, "sqlite_errorcode", -1) & 0xFF
 
 
 def moment() -> float:
-    """How long to stand back when somebody else writes, in seconds.
+    """How long to back off when someone else writes, in seconds.
 
-    By chance, so that two processes do not meet again and again.
+    It is random, so that two processes do not collide again and again.
     """
-    from random import uniform  # here, because it is slow to import and seldom needed
+    from random import uniform  # imported here, because it is slow and rarely needed
 
     return uniform(0.0005, 0.004)
