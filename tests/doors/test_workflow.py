@@ -135,7 +135,7 @@ def test_a_gate_is_shown_with_the_commands_that_answer_it_and_the_workflow_resum
     assert "ask: May I?" in asked.err
     assert f"-> fleet answer {task} approve, or fleet answer {task} reject" in asked.err
     refused = fleet("answer", task, "perhaps")
-    assert "the gate ask is answered approve or reject" in refused.err
+    assert "answer the gate ask with approve or reject" in refused.err
     assert fleet("answer", task, "approve").code == 0
     command = re.search(r"then: fleet (workflow resume \w+)", asked.err)
     assert command

@@ -210,7 +210,7 @@ async def test_waking_an_account_that_does_not_rest_says_which_do(fleet: Fleet) 
     await rest(fleet, "codex")
     with pytest.raises(NotFound) as refused:
         await fleet.wake("claude")
-    assert refused.value.hint == "these do: codex"
+    assert refused.value.hint == "these rest: codex"
 
 
 async def test_a_coder_with_one_resting_account_can_be_woken_by_its_name(fleet: Fleet) -> None:

@@ -259,7 +259,7 @@ async def test_a_repo_that_spent_its_day_leaves_the_others_alone(
     await crew.work(1)
     assert (await fleet.get(held.id)).state is State.PENDING
     assert (await fleet.get(free.id)).state is State.COMPLETED
-    assert (await fleet.why([held]))[held.id].text.startswith("today's 1.00 USD of shop are spent")
+    assert (await fleet.why([held]))[held.id].text.startswith("shop has spent today's 1.00 USD")
 
 
 async def test_a_day_that_is_nearly_spent_is_told_once_a_day(

@@ -184,7 +184,7 @@ async def test_what_cannot_be_sent_is_refused_with_a_sentence(
         await fleet.send("agent-9", "hello")
     with pytest.raises(Refused, match="no agent works on it any more"):
         await fleet.send(task.id, "hello")
-    with pytest.raises(Invalid, match="needs words"):
+    with pytest.raises(Invalid, match="needs a text"):
         await fleet.send(task.id, "  ")
     with pytest.raises(Invalid, match="at most"):
         await fleet.send(task.id, "x" * 100_001)

@@ -137,7 +137,7 @@ async def test_work_on_its_way_onto_the_trunk_can_not_be_cancelled_for_that_mome
     seen = await fleet.land(task.id)
     held = await fleet.begin_landing(seen)
     assert held
-    with pytest.raises(IllegalMove, match="on its way onto the trunk"):
+    with pytest.raises(IllegalMove, match="landing on the trunk"):
         await fleet.cancel(task.id)
     assert await fleet.begin_landing(seen) is None
     await fleet.end_landing(held)

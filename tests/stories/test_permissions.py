@@ -199,7 +199,7 @@ async def test_an_answer_that_is_none_of_the_three_is_refused(
 ) -> None:
     task = await add("Build", "want shell touch built")
     await crew.work()
-    with pytest.raises(Invalid, match="answered allow, always, deny"):
+    with pytest.raises(Invalid, match="with allow, always, deny"):
         await fleet.answer(task.id, "perhaps")
     assert await state_of(task) is State.ASKING
 

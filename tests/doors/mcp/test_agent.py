@@ -245,10 +245,10 @@ async def test_an_agent_gets_around_no_review(fleet: Fleet, repo: SampleRepo) ->
     async with acting_for(fleet, run) as client:
         sly = {"title": "Sly", "lands": "queue"}
         refused = await Caller(client).refused("create_task", tasks=[sly])
-        assert "lands by itself" in refused["problem"]
+        assert "lands automatically" in refused["problem"]
         await Caller(client)("create_task", tasks=[{"title": "Fair", "lands": "review"}])
     stage = {"name": "sly", "prompt": "Paint", "landing": "queue"}
-    with pytest.raises(Refused, match="lands by itself"):
+    with pytest.raises(Refused, match="lands automatically"):
         await fleet.acting_for(run.id).start(workflow.parse({"stages": [stage]}))
     assert len(await fleet.list(TaskQuery())) == 2
 
