@@ -231,7 +231,7 @@ def test_the_command_coders_program_is_looked_for(fleet: Cli, bench: Bench) -> N
     fleet("config", "set", "coders.command.argv", '["no-such-agent"]')
     result = fleet("doctor")
     assert result.code == 0
-    assert "the program no-such-agent is not there" in result.out
+    assert "the program no-such-agent was not found" in result.out
     bench.put("no-such-agent", "exit 0")
     assert "coder command: no-such-agent (" in fleet("doctor").out
 
