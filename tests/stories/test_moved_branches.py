@@ -1,6 +1,7 @@
 """Others move or delete a task's branch: its work stays, and only what was reviewed lands."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.approval import approve
 from codefleet.runner.desk import Desk
+from codefleet.runner.worktree import branch_name
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -202,3 +204,19 @@ async def test_an_agent_may_rewrite_its_own_branch(
     await crew.until(loop, done)
     assert repo.read("main", "one.txt") == "better\n"
     assert "restored" not in await warnings(fleet, task)
+
+
+@pytest.mark.parametrize("how", ["branch", "worktree"])
+async def test_what_is_on_a_branch_before_its_task_begins_is_no_part_of_the_tasks_work(
+    fleet: Fleet, home: Path, repo: SampleRepo, crew: Crew, add: Add, how: str
+) -> None:
+    task = await add("Work", "write new.txt new")
+    branch = branch_name(task.id, task.title)
+    slipped = moved_to(repo, branch, "main", "slipped.txt")
+    if how == "worktree":
+        repo.git("worktree", "add", "--quiet", str(home / "worktrees" / "shop" / "1"), branch)
+    await crew.work()
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "new.txt", "src"]
+    assert "there before its task began" in await warnings(fleet, task)
+    assert repo.reachable(slipped)

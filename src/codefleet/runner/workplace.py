@@ -27,6 +27,7 @@ from codefleet.runner.repos.salvage import (
     commit_at,
     identity,
     is_ancestor,
+    label,
     salvage,
     take_home,
 )
@@ -98,6 +99,9 @@ class Workplace:
             if told := await restore_own(worktree, branch, f"{task.id}-moved", known or start):
                 warnings.append(told)
 
+        if not task.branch:
+            known = await self._first_tip(branch, start, warnings)
+
         path = await self.pool.take(
             branch,
             start,
@@ -110,6 +114,8 @@ class Workplace:
             renew=renew,
         )
         await detach(path, branch)  # whatever others do to the branch, it is made ready here
+        if known and not task.branch and await self.tip(path) != known:
+            await self._put_aside(path, task, known)
         base, conflicts = await self._bring_together(path, task, trunk)
         await renew()
         await take_home(path, branch, trunk, f"{task.id}-left")
@@ -135,6 +141,15 @@ class Workplace:
         if not await branches.is_checked_out(branch):
             warnings.append(await restored(branches, moved))
         return expected
+
+    async def _first_tip(self, branch: str, start: str, warnings: list[str]) -> str | None:
+        """Where a task's branch begins, whatever stands there by its name: no run has made that."""
+        git = Git(self.repo)
+        first, found = await commit_at(git, start), await commit_at(git, f"refs/heads/{branch}")
+        if first and found and not await is_ancestor(git, found, first):
+            kept = await archive(self.repo, label(branch), found)
+            warnings.append(f"{branch} was there before its task began; it is kept as {kept}")
+        return first
 
     async def set_up(self, worktree: Path, log: Path) -> None:
         """Run the repo's own command that makes a worktree ready, if it has one."""
@@ -280,7 +295,7 @@ class Workplace:
             try:
                 return await self._build_on_needs(worktree, task)
             except Workspace:  # a merge that was killed with its runner may lie in the way
-                await self._put_aside(worktree, task)
+                await self._put_aside(worktree, task, await self.tip(worktree))
                 return await self._build_on_needs(worktree, task)
         await self._save_left(worktree, task, trunk)
         stays = task.stage is not None and task.stage.landing is Landing.BRANCH
@@ -295,12 +310,13 @@ class Workplace:
         await salvage(worktree, message, str(task.branch))
         await rejoin(worktree, trunk, f"{task.id}-unrelated", message)
 
-    async def _put_aside(self, worktree: Path, task: Task) -> None:
+    async def _put_aside(self, worktree: Path, task: Task, start: str) -> None:
         """Keep what is in a worktree in which no agent has worked yet, and begin there anew."""
-        tip = await self.tip(worktree)
-        if left := await salvage(worktree, "Save a merge that was cut short"):
+        await salvage(worktree, "Save a merge that was cut short")
+        left = await self.tip(worktree)
+        if left != start:
             await archive(self.repo, f"{task.id}-merge", left)
-            await Git(worktree)("reset", "--quiet", "--hard", tip)
+            await Git(worktree)("reset", "--quiet", "--hard", start)
             await sow(self._seed, worktree)
 
     async def _build_on_needs(self, worktree: Path, task: Task) -> tuple[str, tuple[str, ...]]:
