@@ -143,6 +143,47 @@ async def test_a_base_is_checked_again_where_the_work_starts(
     assert "victim.txt" not in repo.git("ls-tree", "--name-only", "main").split()
 
 
+@pytest.mark.parametrize("how", ["merge", "reset", "merge of a part", "without a trace"])
+async def test_work_that_waits_for_review_lands_through_no_merge_of_an_agents(
+    fleet: Fleet, crew: Crew, repo: SampleRepo, add: Add, how: str
+) -> None:
+    steps = ("write victim.txt unseen", "commit Work", "write more.txt unseen", "commit More")
+    victim = await add("Victim", *steps, lands="review")
+    await crew.work()
+    branch = (await fleet.get(victim.id)).branch
+    gone = f"update-ref -d refs/heads/{branch} && git update-ref -d refs/fleet/runs/{victim.id}.1"
+    git = {
+        "merge": f"merge --no-ff --no-edit {branch}",
+        "reset": f"reset --hard {branch}",
+        "merge of a part": f"merge --no-ff --no-edit {branch}~1",
+        "without a trace": f"reset --hard {branch} && git {gone}",
+    }[how]
+    sly = await add("Sly", f"shell git {git}", "write own.txt mine")
+    await crew.work()
+    found = await fleet.get(sly.id)
+    assert (found.state, found.approved) == (State.REVIEW, False)
+    assert f"nobody has approved: of {victim.id} (Victim)" in found.note
+    assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "src"]
+    await approve(Desk(fleet), sly.id)
+    await crew.work()
+    assert "victim.txt" in repo.git("ls-tree", "--name-only", "main").split()
+
+
+async def test_what_an_agent_let_others_make_for_it_lands_with_its_own_work(
+    fleet: Fleet, crew: Crew, repo: SampleRepo, at_work: AtWork
+) -> None:
+    where = {"repo_path": str(repo.path)}
+    async with at_work() as agent:
+        worker = {"task_name": "Part", "prompt": script("write part.txt x"), **where}
+        made = await agent.tools("create_worker", **worker)
+        await crew.wait_for(lambda: _is(fleet, made["worker_id"], State.COMPLETED))
+        branch = (await fleet.get(made["worker_id"])).branch
+        repo.git("merge", "--no-edit", str(branch), at=Path(str(agent.run.worktree)))
+        agent.end()
+        await crew.wait_for(lambda: _is(fleet, agent.run.task, State.COMPLETED))
+    assert "part.txt" in repo.git("ls-tree", "--name-only", "main").split()
+
+
 async def test_what_the_agent_of_a_reviewed_task_creates_is_reviewed_too(
     fleet: Fleet, crew: Crew, repo: SampleRepo, at_work: AtWork
 ) -> None:

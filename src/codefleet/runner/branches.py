@@ -4,11 +4,13 @@ Any agent can move or delete any branch of its repository, so a branch is never 
 lands, and what the next run starts from, is the commit in the store.
 """
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import Workspace
-from codefleet.domain.model import Repo
+from codefleet.domain.model import Repo, TaskId
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.listing import worktrees
 from codefleet.runner.repos.remote import Remote
@@ -60,6 +62,19 @@ class Branches:
         refs = (await self.git.run(*words)).out.splitlines()
         own = (f"{OURS}{task}-", f"{RUNS}{task}.")
         return any(not ref.startswith(own) for ref in refs)
+
+    async def commits(self, tips: Sequence[str], bases: Sequence[str]) -> dict[str, list[str]]:
+        """What these tips have beyond the bases and the trunk: each commit and its parents."""
+        words = ("rev-list", "--parents", "--ignore-missing", *tips, "--not", self.repo.trunk_ref)
+        listed = (await self.git(*words, *bases, "--")).splitlines() if tips else ()
+        return {commit: parents for commit, *parents in map(str.split, listed)}
+
+    async def tasks_with(self, commits: Sequence[str]) -> set[TaskId]:
+        """The tasks that have any of these commits on their branch, or in what their runs made."""
+        words = ("for-each-ref", "--format=%(refname)", *(f"--contains={each}" for each in commits))
+        refs = (await self.git(*words, OURS, RUNS)).splitlines() if commits else ()
+        names = (ref.removeprefix(OURS).removeprefix(RUNS) for ref in refs)
+        return {TaskId(re.split(r"[-.]", name)[0]) for name in names}
 
     async def has_landed(self, commit: str) -> bool:
         return await is_ancestor(self.git, commit, self.repo.trunk_ref)

@@ -13,6 +13,7 @@ from codefleet.domain.model import Check, Evidence, Lane, Repo, Run, RunnerId, T
 from codefleet.domain.words import Landing, Reason, State
 from codefleet.fleet import Fleet
 from codefleet.runner import custody, evidence
+from codefleet.runner.borrowed import withheld
 from codefleet.runner.branches import Branches, Moved, restored
 from codefleet.runner.crash import record
 from codefleet.runner.desk import Desk
@@ -129,13 +130,23 @@ class Lanes:
             await shared.finish(LANE)
 
     async def _may_land(self, task: Task, repo: Repo, settings: Config) -> bool:
-        """Does the trunk have the base of an agent's task? If not, it waits or goes to review."""
+        """Is everything that would land its own work? If not, it waits or goes to review."""
+        if await self.fleet.landing_of(task, settings.landing) is not Landing.QUEUE:
+            return True  # a human has seen all of it
+        tip = str(task.approved_commit or (await self.fleet.runs_of(task.id))[-1].made)
+        if others := await withheld(self.fleet, repo, task, tip, settings.landing):
+            names = ", ".join(f"{each.id} ({each.title})" for each in others)
+            why = f"it contains work that nobody has approved: of {names}"
+            await self.fleet.send_to_review(task, why)
+            return False
+        return await self._has_landed_base(task, repo)
+
+    async def _has_landed_base(self, task: Task, repo: Repo) -> bool:
+        """Does the trunk have the base of an agent's task?"""
         if not (task.parent and task.base):
             return True
         if await is_ancestor(Git(Path(repo.path)), task.base, repo.trunk_ref):
             return True
-        if await self.fleet.landing_of(task, settings.landing) is not Landing.QUEUE:
-            return True  # a human has seen all of it
         above = await self.fleet.get(task.parent)
         if above.state.is_final:
             why = f"it contains work of {above.id} that has not landed; {above.id} is {above.state}"

@@ -1,0 +1,46 @@
+"""Work of other tasks on a task's branch: any agent can merge any branch into its own."""
+
+from collections.abc import Iterable, Sequence
+
+from codefleet.domain.model import Repo, Run, Task, TaskId
+from codefleet.domain.words import Landing, State
+from codefleet.fleet import Fleet
+from codefleet.ports import TaskQuery
+from codefleet.runner.branches import Branches
+
+AT_HAND = (State.REVIEW, State.RUNNING, State.ASKING)
+
+
+async def withheld(
+    fleet: Fleet, repo: Repo, task: Task, tip: str, usual: Landing
+) -> Sequence[Task]:
+    """The tasks whose work would land with this one, though a human has yet to decide on it."""
+    branches = Branches(repo, None)
+    commits = await branches.commits([tip], bases(task, await fleet.runs_of(task.id)))
+    oldest = [each for each, parents in commits.items() if commits.keys().isdisjoint(parents)]
+    named = await branches.tasks_with(oldest)  # whoever has any of the commits, has one of these
+    at_hand = await fleet.list(TaskQuery(states=AT_HAND, repo=repo.name))
+    ids = {*named, *(each.id for each in at_hand)} - {task.id}
+    found = await fleet.list(TaskQuery(ids=sorted(ids))) if ids else ()
+    others = [each for each in found if await _is_withheld(fleet, each, task.id, usual)]
+    return [each for each in others if await _has_any(fleet, branches, each, commits)]
+
+
+def bases(task: Task, runs: Iterable[Run]) -> list[str]:
+    """Where the fleet itself let a task's work begin."""
+    return [base for base in (task.base, *(run.base for run in runs)) if base]
+
+
+async def _is_withheld(fleet: Fleet, other: Task, task: TaskId, usual: Landing) -> bool:
+    """Is it a human's to say whether this lands? The agent of a task says so of its own tasks."""
+    if other.landed or other.approved or task in {each.id for each in await fleet.above(other)}:
+        return False
+    in_review = other.state is State.REVIEW
+    return in_review or await fleet.landing_of(other, usual) is not Landing.QUEUE
+
+
+async def _has_any(fleet: Fleet, branches: Branches, other: Task, commits: Iterable[str]) -> bool:
+    """Did a run of this task make any of these commits?"""
+    runs = await fleet.runs_of(other.id)
+    made = [run.made for run in runs if run.made]
+    return not {*commits}.isdisjoint(await branches.commits(made, bases(other, runs)))
