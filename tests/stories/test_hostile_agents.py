@@ -22,6 +22,7 @@ from codefleet.fleet import Fleet
 from codefleet.ports import Write
 from codefleet.runner.approval import approve
 from codefleet.runner.desk import Desk
+from codefleet.runner.repos.difference import diff_of, diff_text, work_of
 from tests.doors.mcp.conftest import Caller
 from tests.gitrepo import SampleRepo
 from tests.script import script
@@ -248,6 +249,28 @@ async def test_work_that_an_agent_took_back_lands_through_no_child(
     found = await fleet.get(name)
     assert (found.state, found.approved) == (State.REVIEW, False)
     assert "hidden.txt" not in repo.git("ls-tree", "--name-only", "main").split()
+
+
+async def test_a_review_shows_all_that_would_land_with_what_the_work_began_with(
+    fleet: Fleet, crew: Crew, repo: SampleRepo, at_work: AtWork
+) -> None:
+    async with at_work(lands="review") as agent:
+        worktree = Path(str(agent.run.worktree))
+        repo.write("hidden.txt", "not to be reviewed", at=worktree)
+        hidden = repo.commit("Hidden", at=worktree)
+        child = {"title": "Child", "prompt": script("write x.txt x"), "base": hidden}
+        made = await agent.tools("create_task", tasks=[child])
+        name = made["tasks"][0]["task_id"]
+        await crew.wait_for(lambda: _is(fleet, name, State.REVIEW))
+        repo.git("reset", "--quiet", "--hard", "HEAD~1", at=worktree)
+        agent.end()
+        await crew.wait_for(lambda: _is(fleet, agent.run.task, State.REVIEW))
+    shown = {change.path for change in (await work_of(fleet, name)).changes}
+    assert shown == {"hidden.txt", "own.txt", "x.txt"}
+    (run,) = await fleet.runs_of(name)
+    for text in (await diff_text(fleet, name), await diff_of(fleet, run)):
+        assert "+not to be reviewed" in text
+    assert "that has not landed" in (await fleet.inbox())[0].text
 
 
 async def test_work_that_a_human_keeps_on_its_branch_lands_through_no_agents_needs(

@@ -370,8 +370,9 @@ class Attempt:
         else:
             keys = await self._keys_in(found)
             approved = landing is Landing.QUEUE and not keys
+            note = "; ".join(filter(None, [keys, "" if approved else await self._begun_with()]))
             await self._leave()
-            await self.hold.end(lambda run: self.fleet.submit(run, approved=approved, note=keys))
+            await self.hold.end(lambda run: self.fleet.submit(run, approved=approved, note=note))
 
     async def _keys_in(self, found: Evidence) -> str:
         """A message naming the keys that the work would bring onto the trunk; a human decides."""
@@ -382,6 +383,12 @@ class Attempt:
         told = f"its commits contain the value of {', '.join(names)}; look before you land it"
         await self.hold.tell("run.warned", told)
         return told
+
+    async def _begun_with(self) -> str:
+        """What a human should know who decides on work that did not begin at the trunk."""
+        if await self.place.is_on_trunk(str(self.run.base)):
+            return ""
+        return "it began with work that has not landed and would land with it"
 
     async def _landing(self) -> Landing:
         return await self.fleet.landing_of(self.task, self.settings.landing)

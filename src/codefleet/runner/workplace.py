@@ -183,7 +183,10 @@ class Workplace:
 
     async def is_ahead(self, found: Evidence) -> bool:
         """Has the work anything that the trunk has not?"""
-        return not await is_ancestor(Git(self.repo), found.tip, self.trunk)
+        return not await self.is_on_trunk(found.tip)
+
+    async def is_on_trunk(self, commit: str) -> bool:
+        return await is_ancestor(Git(self.repo), commit, self.trunk)
 
     async def unresolved(self, worktree: Path) -> tuple[str, ...]:
         """Files in conflict that have no markers, and that the agent left as the merge did."""

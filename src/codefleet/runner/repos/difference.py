@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.errors import FleetError, NotFound
-from codefleet.domain.model import Change, Repo, Run
+from codefleet.domain.model import Change, Repo, Run, Task
+from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.trusted_view import guard
@@ -32,7 +33,7 @@ async def work_of(fleet: Fleet, ref: str) -> Work:
         await _bring(fleet, repo, task.branch)
     for run in reversed(await fleet.runs_of(task.id)):
         if found := await _of_run(run, folder):
-            return found
+            return await _as_it_lands(found, task, repo)
     if task.landed:
         return Work(folder, (f"{task.landed}^", task.landed), ())
     raise NotFound(
@@ -51,9 +52,11 @@ async def diff_of(fleet: Fleet, run: Run) -> str:
     """What one run changed, as text."""
     guard(fleet.home)
     task = await fleet.get(run.task)
-    found = await _of_run(run, Path((await fleet.repo(task.repo)).path))
+    repo = await fleet.repo(task.repo)
+    found = await _of_run(run, Path(repo.path))
     if found is None:
         raise NotFound(f"{run.id} has changed nothing yet", hint="try again when it has ended")
+    found = await _as_it_lands(found, task, repo)
     return await Git(found.folder)("diff", "--no-color", *PLAIN, *found.revisions, "--")
 
 
@@ -65,6 +68,19 @@ async def _bring(fleet: Fleet, repo: Repo, branch: str) -> None:
     with suppress(FleetError):
         if remote:
             await remote.fetch(branch)
+
+
+async def _as_it_lands(work: Work, task: Task, repo: Repo) -> Work:
+    """Of work in review, all that would land: it may have begun with work that has not landed."""
+    base, tip = work.revisions
+    git = Git(work.folder)
+    fork = (await git.run("merge-base", repo.trunk_ref, tip)).out.strip()
+    if task.state is not State.REVIEW or fork in ("", base):
+        return work
+    from codefleet.runner.evidence import facts  # here, because few calls need it
+
+    seen = await facts(work.folder, fork, (), at=tip)
+    return Work(work.folder, (fork, tip), seen.changes)
 
 
 async def _of_run(run: Run, folder: Path) -> Work | None:
