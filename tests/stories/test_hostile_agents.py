@@ -369,6 +369,7 @@ DECISIONS = (
     *("retry {failed}", "config set landing queue", "config set agents 9 --repo", "init"),
     *("gc", "reset --yes", "archive --older-than 0d", "import {file}", "run --until-idle"),
     *("migrate --to sqlite:///{file}.db", "coders wake scripted"),
+    *("diff {victim}", "show {victim}", "export -"),
     *("add Sly --check true", "add Sly --coder command", "add Sly --model dear"),
 )
 ESCAPES = (
@@ -429,6 +430,8 @@ async def test_inside_a_run_the_command_line_reads_and_adds_children(
         "status --json",
         "inbox",
         "config show",
+        "show $FLEET_TASK",
+        "diff $FLEET_TASK",
         "add Child --not-before +9h",
     )
     mine = await add(

@@ -25,6 +25,7 @@ class Row(NamedTuple):
 class Exchange(Core):
     async def export(self) -> AsyncIterator[str]:
         """Every repo, task, run, question, conflict, setting and event, a JSON object per line."""
+        await self.permit("export a fleet")
         async for kind, body in self.store.export():
             yield f'{{"kind":"{kind}","body":{body}}}'
 

@@ -51,6 +51,7 @@ class TaskPage(NamedTuple):
 
 async def read(fleet: "Fleet", ref: str) -> TaskPage:
     task = await fleet.get(ref)
+    await fleet.permit_reading(task.id)
     runs = await fleet.runs_of(task.id)
     kept = await notes.newest(fleet.home, runs)
     return TaskPage(

@@ -27,6 +27,7 @@ async def work_of(fleet: Fleet, ref: str) -> Work:
     """The work of a task: that of its last run with any, or what landed."""
     guard(fleet.home)
     task = await fleet.get(ref)
+    await fleet.permit_reading(task.id)
     repo = await fleet.repo(task.repo)
     folder = Path(repo.path)
     if repo.shared and task.branch:
