@@ -225,6 +225,23 @@ async def test_a_repository_that_an_agent_made_starts_nothing(
     assert not trap.with_name("caught").exists()
 
 
+async def test_a_submodule_that_an_agent_made_starts_nothing(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, trap: Path
+) -> None:
+    makes = (
+        "mkdir till && cd till && git init --quiet && echo a > a.txt && git add a.txt",
+        "git -c user.name=x -c user.email=x commit --quiet --message=a && cd ..",
+        "git update-index --add --cacheinfo 160000,$(git -C till rev-parse HEAD),till",
+        "git commit --quiet --message=till && cd till && echo b > a.txt",
+        f"git config filter.x.clean {trap} && git config core.fsmonitor {trap}",
+        "mkdir -p .git/info && echo '* filter=x' > .git/info/attributes",
+    )
+    await add("Make", f"shell {' && '.join(makes)}", "write a.txt a", checks=["touch till/c.txt"])
+    await crew.work(radar_s=0.1)
+    assert repo.saved("a.txt") == {"a\n", "b\n"}
+    assert not trap.with_name("caught").exists()
+
+
 async def test_a_filter_of_the_user_goes_on_working(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:

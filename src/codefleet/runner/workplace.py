@@ -39,6 +39,7 @@ from codefleet.runner.repos.unmerged import Left, untouched, without_markers
 from codefleet.runner.verdict import Failed, Released
 from codefleet.runner.worktree import Pool, Renew, branch_name
 
+UNMERGED = ("diff", "--name-only", "--diff-filter=U", "--ignore-submodules=dirty", "-z")
 PLAIN_NAME = re.compile(r"[\w./-]+")
 TASK_OF_BRANCH = re.compile(r"fleet/([a-z0-9]+)-")
 
@@ -359,7 +360,7 @@ class Workplace:
         merged = await git.run(*words, env=await identity(git))
         if merged.code == 0:
             return ()
-        listed = await git("diff", "--name-only", "--diff-filter=U", "-z")
+        listed = await git(*UNMERGED)
         paths = tuple(path for path in listed.split("\0") if path)
         if not paths:
             raise failed(worktree, words, merged)

@@ -22,7 +22,8 @@ NOBODY = {
     "GIT_COMMITTER_NAME": "codefleet",
     "GIT_COMMITTER_EMAIL": "codefleet@localhost",
 }
-STATUS = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none")
+STATUS = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
+GITLINK = re.compile(r"160000 (\w+) \d\t([^\0]+)\0")
 NOT_REACHED = (
     "--not",
     # These belong to one worktree and go away with it.
@@ -56,9 +57,9 @@ async def salvage(worktree: Path, message: str, branch: str = "") -> str | None:
     await show_edits(git, folder)
     await show_files(worktree)
     status = await git(*STATUS)
-    await _save_nested(git, worktree, status, branch)
+    saved = await _save_nested(git, worktree, status, branch)
     commit = None
-    if status or (folder / "MERGE_HEAD").exists():
+    if status or saved or (folder / "MERGE_HEAD").exists():
         commit = await _commit_all(git, folder, message, strangers(worktree, status))
     await _end_operations(git, folder)
     return commit
@@ -211,8 +212,31 @@ def staging(apart: Sequence[str] = ()) -> tuple[str, ...]:
     return ("add", "--all", "--sparse", "--ignore-errors", "--", ":/", *without)
 
 
+async def submodules(git: Git, env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The repositories inside a worktree that are part of it, each with the commit in the index."""
+    listed = await git("ls-files", "--stage", "-z", env=env)
+    links = ((path, commit) for commit, path in GITLINK.findall(listed))
+    return {path: commit for path, commit in links if (git.folder / path / ".git").exists()}
+
+
+async def stage(git: Git, apart: Sequence[str] = (), env: Mapping[str, str] | None = None) -> Done:
+    """Put everything into the index but the repositories `apart`.
+
+    Submodules are put there one by one: git itself would start another git in each, which does
+    what settings in there say.
+    """
+    inside = await submodules(git, env)
+    done = await git.run(*staging([*apart, *inside]), env=env)
+    heads = [(await commit_at(Git(git.folder / path), "HEAD"), path) for path in inside]
+    links = "".join(f"160000 {head}\t{path}\0" for head, path in heads if head)
+    if links:
+        await git("update-index", "-z", "--index-info", stdin=links, env=env)
+    return done
+
+
 async def _commit_all(git: Git, folder: Path, message: str, apart: Sequence[str]) -> str | None:
-    await git(*staging(apart))
+    if (staged := await stage(git, apart)).code:
+        raise failed(git.folder, staging(), staged)
     tree = await git("write-tree")
     head = await commit_at(git, "HEAD")
     merged = (folder / "MERGE_HEAD").read_text().split() if (folder / "MERGE_HEAD").exists() else []
@@ -246,18 +270,26 @@ def _rebased_branch(folder: Path) -> str | None:
     return None
 
 
-async def _save_nested(git: Git, worktree: Path, status: str, branch: str) -> None:
-    """Archive what repositories inside the worktree, submodules too, have and nobody else does."""
-    for path in (entry[3:] for entry in status.split("\0")):
+async def _save_nested(git: Git, worktree: Path, status: str, branch: str) -> bool:
+    """Archive what repositories inside the worktree, submodules too, have and nobody else does.
+
+    True if a submodule is at another commit now.
+    """
+    known, moved = await submodules(git), False
+    for path in dict.fromkeys([*(entry[3:] for entry in status.split("\0")), *known]):
         inner = worktree / path
         if not path or not (inner / ".git").exists():
             continue
         await salvage(inner, "Work found in a repository inside a worktree")
         head = await commit_at(Git(inner), "HEAD")
+        if head == known.get(path):
+            continue
+        moved = moved or path in known
         if head and await Git(inner)("rev-list", "--max-count=1", head, "--not", "--remotes"):
             await git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(inner), "HEAD")
             on = branch or await head_ref(git) or "detached"
             await archive(worktree, f"{label(on)}-{_slug(path)}", head)
+    return moved
 
 
 def label(ref: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from codefleet.runner.repos.git import Git
-from codefleet.runner.repos.salvage import NOBODY, git_dir, staging
+from codefleet.runner.repos.salvage import NOBODY, git_dir, stage
 
 ALWAYS_THE_SAME = {
     **NOBODY,
@@ -25,7 +25,7 @@ async def snapshot(
         index = Path(folder) / "index"
         shutil.copy(git_dir(worktree) / "index", index)
         env = {"GIT_INDEX_FILE": str(index)}
-        await git.run(*staging(), env=env)  # a file may vanish meanwhile: the agent is at work
+        await stage(git, env=env)  # a file may vanish meanwhile: the agent is at work
         tree = await git("write-tree", env=env)
     head, its_tree = (await git("rev-parse", "HEAD", "HEAD^{tree}")).split()
     if tree == its_tree:

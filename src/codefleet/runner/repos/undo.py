@@ -15,12 +15,13 @@ from codefleet.runner.repos.salvage import (
     salvage,
     set_branch,
     strangers,
+    submodules,
 )
 from codefleet.runner.repos.slot import unlock_folders
 
 STATUS = (
     *("status", "--porcelain=v1", "-z", "--no-renames"),
-    *("--untracked-files=all", "--ignore-submodules=none"),
+    *("--untracked-files=all", "--ignore-submodules=dirty"),
 )
 CLEAN = ("clean", "--quiet", "-fd")  # once by force: a repository of the agent's own stays
 LEFT = "What checks changed\n\nIt is no part of the work that they were to prove.\n"
@@ -61,7 +62,10 @@ async def _entries(git: Git) -> list[str]:
     """What differs, as `git status` lists it, without the repositories inside the worktree."""
     status = await git(*STATUS)
     apart = set(strangers(git.folder, status))
-    return [entry for entry in status.split("\0") if entry and entry[3:] not in apart]
+    edited = [
+        f" M {path}" for path in await submodules(git) if await Git(git.folder / path)(*STATUS)
+    ]
+    return [*(each for each in status.split("\0") if each and each[3:] not in apart), *edited]
 
 
 async def _detach(git: Git, commit: str) -> None:
