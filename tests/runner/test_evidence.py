@@ -11,6 +11,8 @@ from codefleet.callers import TAG
 from codefleet.domain.errors import Workspace
 from codefleet.domain.model import Check
 from codefleet.runner.evidence import check, facts, fingerprint, tail, touched
+from codefleet.runner.repos.difference import PLAIN
+from codefleet.runner.repos.git import Git
 from tests.gitrepo import SampleRepo, make_repo
 
 
@@ -119,6 +121,22 @@ async def test_settings_of_the_user_do_not_change_the_facts(repo: SampleRepo) ->
     repo.commit()
     (change,) = (await facts(repo.path, base, ())).changes
     assert (change.path, change.kind) == ("ümlaut.txt", "renamed")
+
+
+async def test_a_submodule_at_another_commit_is_listed_though_gitmodules_hides_it(
+    repo: SampleRepo,
+) -> None:
+    repo.write(".gitmodules", '[submodule "lib"]\npath = lib\nurl = ../lib\nignore = all\n')
+    first = repo.commit("settings")
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{first},lib")
+    repo.git("commit", "--quiet", "--message=library")
+    base = repo.sha("HEAD")
+    repo.git("update-index", "--cacheinfo", f"160000,{base},lib")
+    repo.git("commit", "--quiet", "--message=another library")
+    found = await facts(repo.path, base, ())
+    assert [change.path for change in found.changes] == ["lib"]
+    shown = await Git(repo.path)("diff", *PLAIN, base, found.tip)
+    assert f"+Subproject commit {base}" in shown
 
 
 async def test_a_history_without_a_common_past_is_compared_with_its_base(

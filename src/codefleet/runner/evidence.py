@@ -20,7 +20,10 @@ from codefleet.runner.custody import secrets_in
 from codefleet.runner.leftovers import put_mark, sweep, tag_of
 from codefleet.runner.repos.git import Git
 
-DIFF = ("diff-tree", "-r", "-z", "--find-renames", "--no-ext-diff", "--no-textconv")
+DIFF = (
+    *("diff-tree", "-r", "-z", "--find-renames", "--no-ext-diff", "--no-textconv"),
+    "--ignore-submodules=none",  # whatever `.gitmodules` says
+)
 KINDS = {"A": "added", "D": "deleted", "R": "renamed", "C": "added"}
 MARKERS = "^(<{7}|>{7}) "
 LEFTOVER = re.compile(r"^\+(<{7}|>{7}) ", re.MULTILINE)

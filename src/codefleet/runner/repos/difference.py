@@ -11,7 +11,7 @@ from codefleet.fleet import Fleet
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.trusted_view import guard
 
-PLAIN = ("--no-ext-diff", "--no-textconv")
+PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 LONGEST = 1_000_000
 
 
