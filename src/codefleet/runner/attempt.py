@@ -361,18 +361,20 @@ class Attempt:
         if wrong:
             await self._end(wrong)
         elif not found.changes and not (self.task.stage and await self.place.is_ahead(found)):
-            await self.hold.end(lambda run: self.fleet.complete(run, "finished without changes"))
-            await self._leave()
+            await self._complete("finished without changes")
         elif (landing := await self._landing()) is Landing.BRANCH:
-            where = f"on branch {self.run.branch}"
-            await self.hold.end(lambda run: self.fleet.complete(run, where))
-            await self._leave()
+            await self._complete(f"on branch {self.run.branch}")
         else:
             keys = await self._keys_in(found)
             approved = landing is Landing.QUEUE and not keys
             note = "; ".join(filter(None, [keys, "" if approved else await self._begun_with()]))
             await self._leave()
             await self.hold.end(lambda run: self.fleet.submit(run, approved=approved, note=note))
+
+    async def _complete(self, how: str) -> None:
+        """Leave first: whoever sees the task completed may clean up its worktree at once."""
+        await self._leave()
+        await self.hold.end(lambda run: self.fleet.complete(run, how))
 
     async def _keys_in(self, found: Evidence) -> str:
         """A message naming the keys that the work would bring onto the trunk; a human decides."""
