@@ -76,8 +76,8 @@ async def open_store(
     PostgreSQL uses its own clock, because those of the machines that share it may differ.
     """
     address = config.store or f"sqlite://{(home / DATABASE).absolute()}"
-    scheme, _, rest = address.partition("://")
-    if scheme == "sqlite" and rest.startswith("/"):
+    scheme, rest = parts_of(address)
+    if scheme == "sqlite":
         from codefleet.store.sqlite.store import SqliteStore
 
         return SqliteStore.open(
@@ -87,10 +87,16 @@ async def open_store(
             durability=config.durability,
             create=create,
         )
-    if scheme in ("postgresql", "postgres"):
-        return await _postgres().open(
-            address, durability=config.durability, create=create, direct=config.store_direct
-        )
+    return await _postgres().open(
+        address, durability=config.durability, create=create, direct=config.store_direct
+    )
+
+
+def parts_of(address: str) -> tuple[str, str]:
+    """The scheme and the rest of a store's address, refused unless we know such a store."""
+    scheme, _, rest = address.partition("://")
+    if (scheme == "sqlite" and rest.startswith("/")) or scheme in ("postgresql", "postgres"):
+        return scheme, rest
     raise BadConfig(
         "store: this is not the address of a store",
         hint="leave it empty, or use sqlite:///PATH or postgresql://USER@HOST/DATABASE",

@@ -97,6 +97,13 @@ def test_a_coder_that_is_not_installed_is_refused(
     assert (home / "fleet.toml").read_text() == before
 
 
+def test_an_address_that_no_store_has_is_refused(fleet: Cli, home: Path) -> None:
+    before = (home / "fleet.toml").read_text()
+    refused = fleet("config", "set", "store", "here")
+    assert (refused.code, "not the address of a store" in refused.err) == (2, True)
+    assert (home / "fleet.toml").read_text() == before
+
+
 def test_a_rule_that_names_an_installed_coder_is_taken(fleet: Cli) -> None:
     rule = '[{name = "hard", coder = "claude"}, {name = "rest", model = "m"}]'
     assert fleet("config", "set", "route", rule).code == 0

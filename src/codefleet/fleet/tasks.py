@@ -174,7 +174,7 @@ class Tasks(Capacity, Accounts, Costs, Families):
         resting = await self.resting(pending)
         no_room = await self.no_room(pending, [it for it in busy if it.state is State.RUNNING])
         full = {name: Hold(Why.MACHINE, text) for name, text in no_room.items()}
-        free = Hold(Why.SEAT, "ready; waits for a free agent")
+        free = Hold(Why.SEAT, "waits for a free agent")
         return {
             task.id: scheduling.hold(
                 task,

@@ -68,6 +68,10 @@ def set_(key: str, value: str, in_repo: bool) -> None:
         raise NotFound("there is no repository here", hint="change to one, or leave out --repo")
     for name in _coders_in(key, value):
         coder_exists(name)
+    if key == "store" and value:
+        from codefleet.wiring import parts_of
+
+        parts_of(value)
     set_value(folder / FILE, key, value, in_repo=in_repo)
     say(f"{key} is {'set in' if value else 'removed from'} {folder / FILE}")
     if in_repo:
