@@ -1,10 +1,12 @@
 """Who is calling: a human, or something that one of the fleet's agents started.
 
 An agent can change its own environment, but not that of the processes above it, nor which they
-are: everything that it starts stays below the keeper of its run.
+are: everything that it starts stays below the keeper of its run. If it kills the keeper, a mark
+remains, a resource limit that all its processes inherit: see `codefleet.runner.leftovers`.
 """
 
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from codefleet.ports import Store
 
 TAG = "FLEET_RUN"
 KEEPER = b"runner/keeper.py"
+LOWEST_MARK = 1 << 45
 IN_A_FOLDER = "in "
 """The prefix of the tag of a command that works in a folder and for no run."""
 
@@ -21,7 +24,31 @@ async def caller(store: Store, home: Path) -> RunId | None:
     """The run of this fleet that this process works for; None if a human started it."""
     found = tags()
     known = {run.id for run in await store.runs(ids=[RunId(tag) for tag in found])} if found else ()
-    return next((RunId(tag) for tag in found if tag in known), below(home))
+    named = next((RunId(tag) for tag in found if tag in known), None)
+    return named or below(home) or await _marked(store)
+
+
+async def _marked(store: Store) -> RunId | None:
+    """The live run whose mark this process has inherited."""
+    number = own_mark()
+    live = await store.runs(live=True) if number else ()
+    return next(
+        (run.id for run in live if mark_of(run.id, number.bit_length() - 1) == number), None
+    )
+
+
+def own_mark() -> int:
+    """The mark of this process; 0 if it has none."""
+    _, hard = resource.getrlimit(resource.RLIMIT_RTTIME)
+    return hard if hard >= LOWEST_MARK else 0
+
+
+def mark_of(tag: str, exponent: int) -> int:
+    """The number between this power of two and the next that identifies a tag."""
+    import hashlib  # here, because a human's call does not need it
+
+    number = int.from_bytes(hashlib.sha256(tag.encode(errors="replace")).digest()[:8])
+    return (1 << exponent) + number % (1 << exponent)
 
 
 def below(home: Path) -> RunId | None:

@@ -22,6 +22,7 @@ from codefleet.fleet import Fleet
 from codefleet.ports import Write
 from codefleet.runner.approval import approve
 from codefleet.runner.desk import Desk
+from codefleet.runner.leftovers import put_mark
 from codefleet.runner.repos.difference import diff_of, diff_text, work_of
 from tests.doors.mcp.conftest import Caller
 from tests.gitrepo import SampleRepo
@@ -441,6 +442,24 @@ async def test_inside_a_run_the_command_line_reads_and_adds_children(
     assert [line.split()[0] for line in out.read_text().splitlines()] == ["0"] * len(commands)
     (child,) = await fleet.children_of(await fleet.get(mine.id))
     assert (child.title, child.coder) == ("Child", "scripted")
+
+
+@pytest.mark.parametrize("decision", ["land {victim}", "config set agents 9"])
+async def test_what_an_agent_starts_decides_nothing_though_it_killed_its_keeper(
+    fleet: Fleet, crew: Crew, home: Path, add: Add, at_work: AtWork, decision: str
+) -> None:
+    victim = await in_review(fleet, crew, add)
+    command = f"{sys.executable} -m codefleet --home {home} {decision.format(victim=victim.id)}"
+    async with at_work() as agent:
+        escaped = await asyncio.create_subprocess_exec(
+            *("sh", "-c", f"read go; exec {command}"), env={}, stdin=asyncio.subprocess.PIPE
+        )
+        put_mark(escaped.pid, agent.run.id)  # all that its keeper's end leaves of it
+        await escaped.communicate(b"go\n")
+        agent.end()
+    assert escaped.returncode == Refused.exit_code
+    assert not (await fleet.get(victim.id)).approved
+    assert not (home / "fleet.toml").exists()
 
 
 LIBRARY = """\

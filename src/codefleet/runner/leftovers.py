@@ -6,7 +6,6 @@ exec, and it cannot be removed without privileges. It is the limit on the CPU ti
 processes, set to thousands of years, as a number computed from the name of the run.
 """
 
-import hashlib
 import os
 import resource
 import select
@@ -15,11 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from codefleet.callers import IN_A_FOLDER, TAG
+from codefleet.callers import IN_A_FOLDER, LOWEST_MARK, TAG, mark_of
 from codefleet.runner.process import Process
 
 LIMIT = b"Max realtime timeout"
-HIGHEST, LOWEST = 62, 45  # exponents of two, in microseconds: 146,000 years, and one year
+HIGHEST, LOWEST = 62, LOWEST_MARK.bit_length() - 1
+"""Exponents of two, in microseconds: 146,000 years, and one year."""
 ROUNDS = 20
 WAIT_MS = 1000
 
@@ -35,12 +35,7 @@ def mark(tag: str, below: int = resource.RLIM_INFINITY) -> int | None:
     An agent that starts a fleet of its own is already marked: its fleet's marks are lower.
     """
     exponent = HIGHEST if below == resource.RLIM_INFINITY else below.bit_length() - 1
-    return _mark(tag, exponent - 1) if exponent > LOWEST else None
-
-
-def _mark(tag: str, exponent: int) -> int:
-    number = int.from_bytes(hashlib.sha256(tag.encode(errors="replace")).digest()[:8])
-    return (1 << exponent) + number % (1 << exponent)
+    return mark_of(tag, exponent - 1) if exponent > LOWEST else None
 
 
 def put_mark(pid: int, tag: str) -> None:
@@ -86,7 +81,7 @@ def _all() -> Iterator[int]:
 def _belongs(pid: int, tags: Sequence[str]) -> bool:
     number = _limit(pid)
     exponent = number.bit_length() - 1
-    if exponent >= LOWEST and any(number == _mark(tag, exponent) for tag in tags):
+    if exponent >= LOWEST and any(number == mark_of(tag, exponent) for tag in tags):
         return True
     variables = b"\0" + _text(f"/proc/{pid}/environ")
     return any(f"\0{TAG}={tag}\0".encode(errors="surrogateescape") in variables for tag in tags)

@@ -62,7 +62,7 @@ def refuse_agents(verb: str) -> None:
 
     if callers.below(home()):
         access.refuse_agents(verb)
-    elif callers.tags():
+    elif callers.tags() or callers.own_mark():
         with suppress(StoreTrouble):  # without a store there is no fleet it could belong to
             call(lambda fleet: fleet.permit(verb))
 
