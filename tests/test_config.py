@@ -1,6 +1,7 @@
 """Settings: which one wins, where a value comes from, and the errors for invalid ones."""
 
 import os
+import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -450,6 +451,16 @@ def test_a_repos_own_file_can_tighten_and_never_loosen(
     written(repo, repos + "\n")
     config = load(home, repo=own(repo), env={})
     assert {key: getattr(config, key) for key in holds} == holds
+
+
+@pytest.mark.parametrize("part", ["a", '"a"', "'a'", '"\\""', "a "])
+def test_a_key_that_would_take_minutes_to_read_is_refused_at_once(
+    home: Path, repo: Path, part: str
+) -> None:
+    written(repo, ".".join([part] * 13_000) + " = 1")
+    began = time.process_time()
+    assert "nested too deeply" in refused(home, repo).problem
+    assert time.process_time() - began < 2
 
 
 def test_a_looser_value_is_told_with_the_one_that_holds(home: Path, repo: Path) -> None:

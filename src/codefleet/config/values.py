@@ -9,6 +9,10 @@ from codefleet.config.settings import types
 YES = ("true", "yes", "on", "1")
 DEEPEST = 12
 """No setting is nested this deep."""
+ENDLESS_KEY = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*\.[ \t]*){40}"""
+)
+"""A key with so many parts that parsing takes minutes: the time grows with their square."""
 NO = ("false", "no", "off", "0")
 
 
@@ -39,6 +43,8 @@ def toml_values(text: str) -> dict[str, Any]:
         return {}
     import tomllib  # imported here, because most commands find no file to read
 
+    if ENDLESS_KEY.search(text):
+        raise RecursionError  # to read it would take minutes
     values = tomllib.loads(text)
     if _is_deep(values):
         raise RecursionError
