@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -273,6 +273,46 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
     await crew.until(loop, cut_and_finish)
     done = await pair.ada.get(task.id)
     assert (done.attempts, done.runs) == (0, 1)
+
+
+async def test_nothing_starts_while_a_remote_is_away(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codefleet.runner.repos.roads.CLOSED_S", 0.05)
+    await share(desk(pair.ada), "shop")
+    first = await add(pair.ada, "Paint", "write a.txt one")
+    gone = pair.remote.path.with_name("gone.git")
+    pair.remote.path.rename(gone)
+    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+
+    async def refused() -> bool:
+        return bool(await pair.ada.store.events(task=first.id, kinds=["task.released"]))
+
+    async def seen_at() -> datetime:
+        (runner,) = await pair.ada.store.runners()
+        return runner.seen_at
+
+    async def a_beat_later() -> None:
+        before = await seen_at()
+
+        async def beats() -> bool:
+            return await seen_at() > before
+
+        await crew.wait_for(beats)
+
+    async def wait_and_work() -> bool:
+        await crew.wait_for(refused)
+        for number in range(3):
+            await a_beat_later()
+            later = await add(pair.ada, f"Varnish {number}", f"write b{number}.txt two")
+        await a_beat_later()
+        gone.rename(pair.remote.path)
+        await crew.wait_for(_completed(pair.ada, later))
+        return True
+
+    await crew.until(loop, wait_and_work)
+    ended = [run.outcome for run in await pair.ada.store.runs()]
+    assert ended.count(Outcome.RELEASED) == 1
 
 
 async def test_a_machine_that_cannot_copy_a_repo_tells_all_and_goes_on_when_it_can(

@@ -56,13 +56,15 @@ class Desk:
         return {repo.name for repo in await self.fleet.repos() if not self._reaches(repo)}
 
     def open_roads(self, repos: Sequence[Repo], when_done: Callable[[], None]) -> None:
-        """Start to copy the shared repos that this machine has no clone of.
+        """Start to copy the shared repos that this machine has no clone of, and to try remotes that
+        were unreachable: nothing starts there until they answer.
 
         A clone that is gone is not replaced: its user may bring it back, with work in it.
         """
         for repo in (each for each in repos if each.shared):
             if Path(repo.path).is_dir():
                 self.roads.note(repo.name, "")
+                self.roads.knock(self._remote(repo), when_done)
             elif Path(repo.path) == self.fleet.mirror(repo.name):
                 self.roads.copy(repo, when_done)
             else:
@@ -119,7 +121,10 @@ class Desk:
 
     def remote(self, repo: Repo) -> Remote | None:
         """The remote through which work on this repo is exchanged, if it is shared."""
-        return Remote(repo, self.places.remote_lock(repo.name)) if repo.shared else None
+        return self._remote(repo) if repo.shared else None
+
+    def _remote(self, repo: Repo) -> Remote:
+        return Remote(self._with_trunk(repo), self.places.remote_lock(repo.name))
 
     def _reaches(self, repo: Repo) -> bool:
         if not repo.shared:

@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from codefleet.domain.errors import FleetError, Unreachable
 from codefleet.domain.model import Repo
-from codefleet.runner.repos.remote import LONGEST_S, make_mirror
+from codefleet.runner.repos.remote import LONGEST_S, Remote, make_mirror
 
 CLOSED_S = 5.0
 FORGOTTEN_S = 2 * LONGEST_S
@@ -15,7 +15,7 @@ FORGOTTEN_S = 2 * LONGEST_S
 
 
 class Roads:
-    """Access to the remotes of shared repos; one that failed is not retried for a while."""
+    """Access to the remotes of shared repos; one that failed is closed until it answers."""
 
     def __init__(self) -> None:
         self._closed: dict[str, float] = {}
@@ -25,7 +25,7 @@ class Roads:
         self._away: dict[str, tuple[str, float]] = {}
 
     def is_closed(self, repo: str) -> bool:
-        return self._closed.get(repo, 0.0) > time.monotonic()
+        return repo in self._away
 
     @contextmanager
     def watched(self, repo: str) -> Iterator[None]:
@@ -56,10 +56,12 @@ class Roads:
 
     def copy(self, repo: Repo, when_done: Callable[[], None]) -> None:
         """Start to copy a repo, unless that is in progress or has just failed."""
-        if repo.name not in self._making and not self.is_closed(repo.name):
-            making = asyncio.create_task(self._make(repo))
-            self._making[repo.name] = making
-            making.add_done_callback(lambda _: when_done())
+        self._begin(repo.name, lambda: self._copy(repo), when_done)
+
+    def knock(self, remote: Remote, when_done: Callable[[], None]) -> None:
+        """Try an unreachable remote again, unless that is in progress or has just failed."""
+        if self.is_closed(remote.name):
+            self._begin(remote.name, remote.fetch, when_done)
 
     async def leave(self) -> None:
         """Cancel copies in progress; the next runner continues them."""
@@ -67,15 +69,29 @@ class Roads:
             making.cancel()
         await asyncio.gather(*self._making.values(), return_exceptions=True)
 
-    async def _make(self, repo: Repo) -> None:
+    def _begin(
+        self, repo: str, work: Callable[[], Awaitable[None]], when_done: Callable[[], None]
+    ) -> None:
+        if repo not in self._making and self._closed.get(repo, 0.0) <= time.monotonic():
+            making = asyncio.create_task(self._make(repo, work))
+            self._making[repo] = making
+            making.add_done_callback(lambda _: when_done())
+
+    async def _make(self, repo: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+            self._away.pop(repo, None)
+        except FleetError as trouble:  # retried after a while, whatever it is
+            self._close(repo, trouble.problem)
+        finally:
+            del self._making[repo]
+
+    async def _copy(self, repo: Repo) -> None:
         try:
             await make_mirror(repo)
-            self._away.pop(repo.name, None)
-        except FleetError as trouble:  # retried after a while, whatever it is
-            self._close(repo.name, trouble.problem)
+        except FleetError as trouble:
             self.note(repo.name, trouble.problem)
-        finally:
-            del self._making[repo.name]
+            raise
 
     def _close(self, repo: str, why: str) -> None:
         self._closed[repo] = time.monotonic() + CLOSED_S
