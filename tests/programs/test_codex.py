@@ -35,6 +35,7 @@ NO_CREDIT = {
         "message": "You exceeded your current quota, please check your plan and billing details.",
     }
 }
+USED_UP = {"error": {"type": "usage_limit_reached", "message": "m", "plan_type": "team"}}
 
 
 class TestCodex(ProgramStories):
@@ -114,4 +115,15 @@ class TestCodex(ProgramStories):
 
     async def test_an_empty_account_is_a_quota(self, station: Station) -> None:
         run = await self.ended(station, {"error": {"status": 429, "body": NO_CREDIT}})
+        assert run.reason is Reason.QUOTA, run.note
+
+    @pytest.mark.parametrize(
+        "kind", ["workspace_owner_credits_depleted", "workspace_member_usage_limit_reached"]
+    )
+    async def test_a_workspace_that_is_used_up_is_a_quota(
+        self, station: Station, kind: str
+    ) -> None:
+        headers = {"x-codex-rate-limit-reached-type": kind}
+        refusal = {"status": 429, "headers": headers, "body": USED_UP}
+        run = await self.ended(station, {"error": refusal})
         assert run.reason is Reason.QUOTA, run.note

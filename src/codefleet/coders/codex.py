@@ -32,6 +32,9 @@ HIGH_DEMAND = re.compile(r"We.re currently experiencing high demand")  # its mes
 USAGE_LIMIT = re.compile(r"You.ve hit your usage limit\b")
 MESSAGES = (
     (re.compile(r"Quota exceeded\."), Reason.QUOTA),
+    (re.compile(r"Your workspace is out of credits\."), Reason.QUOTA),
+    (re.compile(r"You hit your spend cap\b"), Reason.QUOTA),
+    (re.compile(r"To use Codex with your ChatGPT plan, upgrade\b"), Reason.QUOTA),
     (re.compile(r"Missing environment variable: "), Reason.AUTH),
     (re.compile(r"Codex ran out of room in the model.s context window"), Reason.CONTEXT_FULL),
     (re.compile(r"stream disconnected before completion: "), Reason.CRASHED),
