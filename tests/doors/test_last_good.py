@@ -5,10 +5,15 @@ from pathlib import Path
 import pytest
 
 from tests.doors.conftest import Cli
+from tests.doors.terminal import terminal
 
 
 @pytest.mark.parametrize(
-    "command", [("status",), ("list",), ("ready",), ("log",), ("inbox",), ("agents",), ("cost",)]
+    "command",
+    [
+        *(("status",), ("list",), ("ready",), ("log",), ("inbox",), ("agents",), ("cost",)),
+        *(("coders",), ("export", "-")),
+    ],
 )
 def test_reading_commands_work_while_the_settings_are_broken(
     fleet: Cli, home: Path, command: tuple[str, ...]
@@ -21,6 +26,15 @@ def test_reading_commands_work_while_the_settings_are_broken(
     assert "fleet.toml is not TOML" in read.err
     refused = fleet("add", "More")
     assert (refused.code, "is not TOML" in refused.err) == (2, True)
+
+
+def test_a_fleet_is_watched_while_the_settings_are_broken(fleet: Cli, home: Path) -> None:
+    fleet("add", "Paint")
+    (home / "fleet.toml").write_text("agents = = 3\n")
+    with terminal("watch") as screen:
+        screen.wait_for("no runner")
+        screen.press("q")
+        assert screen.ended() == 0
 
 
 def test_a_task_is_shown_while_a_setting_is_wrong(fleet: Cli, home: Path) -> None:

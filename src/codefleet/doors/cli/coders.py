@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from codefleet.coders import registry
-from codefleet.config import Config, load
+from codefleet.config import Config, last_good, load
 from codefleet.domain.accounts import coder_of, sentence
 from codefleet.domain.errors import BadConfig, StoreTrouble
 from codefleet.domain.model import Rest
@@ -37,7 +37,8 @@ def coders(ctx: click.Context, as_json: bool) -> None:
     """List the agent programs, what each can do, and which accounts are resting."""
     if ctx.invoked_subcommand:
         return
-    described = [_described(coder, load(home(), env=os.environ)) for coder in _installed()]
+    config = _settings()
+    described = [_described(coder, config) for coder in _installed()]
     rests = _rests()
     if as_json:
         show.data([{**each, "rests": _of(str(each["name"]), rests)} for each in described])
@@ -97,6 +98,14 @@ def _installed() -> Iterator[Coder]:
             yield registry.coder(name)
         except BadConfig as trouble:
             say(clean(trouble.problem))
+
+
+def _settings() -> Config:
+    """The settings, or the last good ones; who reads the store next is warned of that."""
+    try:
+        return load(home(), env=os.environ)
+    except BadConfig as wrong:
+        return last_good.load_anyway(home(), wrong, os.environ)
 
 
 def _rests() -> Sequence[Rest]:

@@ -9,7 +9,7 @@ import click
 
 from codefleet.config.private import open_text
 from codefleet.domain.errors import Refused
-from codefleet.doors.cli.call import call, say
+from codefleet.doors.cli.call import call, look, say
 from codefleet.doors.cli.drafts import read_text
 from codefleet.doors.cli.text import count
 
@@ -30,7 +30,7 @@ def export(file: str) -> None:
         return lines
 
     with _whole(file) as target:
-        lines = call(write)
+        lines = look(write)
     say(f"{count(lines, 'line')} written")
 
 

@@ -13,7 +13,7 @@ import click
 
 from codefleet.domain.events import KINDS
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, say
+from codefleet.doors.cli.call import look, say
 from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
 
@@ -42,7 +42,7 @@ def watch() -> None:
     On a terminal it is an interactive screen; `?` lists its keys. Leaving it stops nothing.
     Elsewhere, each event is a line.
     """
-    call(_watch)
+    look(_watch)
 
 
 async def _watch(fleet: Fleet) -> None:
