@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from codefleet.coders import fitness
+from codefleet.coders import fitness, registry
 from codefleet.coders.claude import coder as claude
 from codefleet.coders.codex import coder as codex
 from codefleet.coders.options import laid_over
 from codefleet.coders.scripted import coder as scripted
 from codefleet.domain import workflow
 from codefleet.domain.errors import Invalid
+from codefleet.domain.model import Draft
 from codefleet.domain.plan import Plan
+from codefleet.runner.agents import probe
 from tests.coders.assignments import assignment
 
 
@@ -76,3 +78,12 @@ def test_the_scripted_agent_takes_a_script_from_the_settings_where_the_prompt_ha
     assert "finish Hello" in str(without.stdin)
     told = "```fleet\nfinish Mine\n```"
     assert "Hello" not in str(scripted.start(assignment(tmp_path, told, options=options)).stdin)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_any_coder_starts_with_a_cap_on_its_agents(name: str) -> None:
+    table: dict[str, object] = {"argv": ["true"]} if name in ("acp", "command") else {}
+    capped = {**table, "most_agents": 2}
+    fitness.refuse_unfit(Draft(title="t", coder=name), {name: capped})
+    coder = registry.coder(name)
+    assert probe.calls(coder, capped) == probe.calls(coder, table)

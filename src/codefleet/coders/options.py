@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codefleet.domain.errors import BadConfig
+from codefleet.domain.meant import did_you_mean
 from codefleet.ports import Assignment
 
 PROVIDER_KEYS = (
@@ -24,6 +25,8 @@ PROVIDER_KEYS = (
 """The keys of well-known providers, for programs that can use any of them."""
 
 SHARED = ("program", "args", "env", "account", "model")
+OF_THE_FLEET = ("most_agents",)
+"""What stands in a coder's table, but is not for the coder."""
 
 
 class Options:
@@ -34,7 +37,8 @@ class Options:
         known = (*SHARED, *own)
         if unknown := sorted(set(given) - set(known)):
             raise BadConfig(
-                f"the coder {coder} has no option {unknown[0]}", hint=f"it has: {', '.join(known)}"
+                f"the coder {coder} has no option {unknown[0]}",
+                hint=did_you_mean(unknown[0], known, f"it has: {', '.join(known)}"),
             )
 
     def text(self, name: str, default: str) -> str:
@@ -85,9 +89,14 @@ class Options:
         )
 
 
+def handed_on(table: Mapping[str, object]) -> dict[str, object]:
+    """The options in a coder's table that the coder itself gets."""
+    return {name: value for name, value in table.items() if name not in OF_THE_FLEET}
+
+
 def laid_over(usual: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
     """A task's options merged over those of its coder; arguments and variables are combined."""
-    both: dict[str, object] = {**usual, **own}
+    both: dict[str, object] = {**handed_on(usual), **own}
     for name in ("args", "env"):
         match usual.get(name), own.get(name):
             case list() as first, list() as more:

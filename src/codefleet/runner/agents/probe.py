@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from codefleet.coders.options import handed_on
 from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId
 from codefleet.ports import Answers, Assignment, Coder, Probe
 
@@ -190,7 +191,7 @@ def sample(options: Mapping[str, object], session: str | None = None) -> Assignm
         started_at=LONG_AGO,
     )
     folder = Path("/nowhere")
-    return Assignment(run, task, "", folder / "prompt.md", folder, options, session)
+    return Assignment(run, task, "", folder / "prompt.md", folder, handed_on(options), session)
 
 
 def _model(options: Mapping[str, object]) -> str:
