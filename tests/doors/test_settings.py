@@ -104,6 +104,20 @@ def test_an_address_that_no_store_has_is_refused(fleet: Cli, home: Path) -> None
     assert (home / "fleet.toml").read_text() == before
 
 
+def test_an_option_that_its_coder_does_not_have_is_refused(fleet: Cli, home: Path) -> None:
+    before = (home / "fleet.toml").read_text()
+    result = fleet("config", "set", "coders.claude.modle", "opus")
+    assert result.code == 2
+    assert "the coder claude has no option modle" in result.err
+    assert "did you mean model?" in result.err
+    assert (home / "fleet.toml").read_text() == before
+
+
+def test_a_coder_that_is_not_set_up_yet_can_be_set_up_in_any_order(fleet: Cli) -> None:
+    assert fleet("config", "set", "coders.command.env", "{ A = '1' }").code == 0
+    assert fleet("config", "set", "coders.command.argv", '["true"]').code == 0
+
+
 def test_a_rule_that_names_an_installed_coder_is_taken(fleet: Cli) -> None:
     rule = '[{name = "hard", coder = "claude"}, {name = "rest", model = "m"}]'
     assert fleet("config", "set", "route", rule).code == 0

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from codefleet.coders.options import laid_over
+from codefleet.coders.options import handed_on, laid_over
 from codefleet.coders.registry import coder, names, refuse_unknown
 from codefleet.domain import workflow
 from codefleet.domain.errors import Invalid
@@ -34,6 +34,16 @@ def refuse_unfit(draft: Draft, usual: Options) -> None:
     for name in filter(None, (draft.coder, draft.fallback)):
         refuse_unknown(name)
     _refuse_unable(draft, usual)
+
+
+def refuse_option(name: str, usual: Mapping[str, object], option: str, value: object) -> None:
+    """Refuse an option that keeps a coder from starting which could start without it."""
+    others = {each: usual[each] for each in usual if each != option}
+    try:
+        _try_out(name, handed_on(others))
+    except Exception:  # it is not set up yet, or is a plug-in of somebody else
+        return
+    _try_out(name, handed_on({**others, option: value}))
 
 
 def _refuse_unable(draft: Draft, usual: Options) -> None:

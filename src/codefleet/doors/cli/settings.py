@@ -10,6 +10,7 @@ import click
 
 from codefleet.config import FILE, KEYS, Config, RepoFile, load, toml, value_of, without_password
 from codefleet.config.file import set_value
+from codefleet.config.values import parsed
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.domain.model import Repo
 from codefleet.doors.cli import show
@@ -72,6 +73,7 @@ def set_(key: str, value: str, in_repo: bool) -> None:
         from codefleet.wiring import parts_of
 
         parts_of(value)
+    _refuse_unfit(key, value)
     set_value(folder / FILE, key, value, in_repo=in_repo)
     say(f"{key} is {'set in' if value else 'removed from'} {folder / FILE}")
     if in_repo:
@@ -93,6 +95,16 @@ def _coders_in(key: str, value: str) -> list[str]:
                 str(rule["coder"]) for rule in rules if isinstance(rule, dict) and "coder" in rule
             ]
     return []
+
+
+def _refuse_unfit(key: str, value: str) -> None:
+    """Refuse an option that its coder does not have, before it costs a run."""
+    match key.split("."):
+        case ["coders", name, option] if value:
+            from codefleet.coders.fitness import refuse_option  # here: to load a coder takes time
+
+            usual = load(home(), env=os.environ).coders.get(name, {})
+            refuse_option(name, usual, option, parsed(value))
 
 
 def _warn_of_stronger(key: str, config: Config) -> None:
