@@ -72,3 +72,9 @@ def test_a_task_is_shown_with_its_plan_its_knowledge_and_its_questions(fleet: Cl
     assert "Which colour?\n    -> not answered yet" in shown
     fleet("answer", task, "blue")
     assert "Which colour?\n    -> blue" in fleet("show", task).out
+
+
+def test_a_model_that_there_is_not_is_no_missing_program(fleet: Cli) -> None:
+    fleet("add", "Paint", "-d", script("broke coder_missing no such model"))
+    fleet("run", "--until-idle")
+    assert "no usable agent: no such model" in fleet("list").out

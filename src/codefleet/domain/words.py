@@ -61,7 +61,7 @@ IN_WORDS = {
     Reason.NO_CHANGES: "claimed to be done but changed nothing",
     Reason.CHECKS_FAILED: "checks failed",
     Reason.MERGE_CONFLICT: "merge conflict",
-    Reason.CODER_MISSING: "agent program not found",
+    Reason.CODER_MISSING: "no usable agent",
     Reason.WORKSPACE: "no usable workspace",
     Reason.CANCELLED: "cancelled",
     Reason.SESSION_LOST: "session lost",
