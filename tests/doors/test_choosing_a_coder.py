@@ -56,6 +56,17 @@ def test_a_program_whose_key_is_only_not_passed_on_is_taken_with_the_command_tha
     assert "`fleet config set environment ANTHROPIC_API_KEY`" in said
 
 
+def test_a_program_that_cannot_be_run_is_named_and_not_taken(
+    cli: Cli, repo: SampleRepo, home: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put("claude", "")
+    (bench.folder / "claude").write_text("neither a program nor a script")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-any")
+    said = cli("init").err
+    assert chosen(home) == ""
+    assert "claude is installed, but `claude auth status` cannot be run: Exec format error" in said
+
+
 def test_a_program_that_is_logged_out_is_named_and_not_taken(
     cli: Cli, repo: SampleRepo, home: Path, bench: Bench
 ) -> None:
@@ -84,6 +95,19 @@ def test_settings_that_are_there_already_stay_as_they_are(
     bench.claude()
     assert "tasks go to" not in cli("init").err
     assert (home / "fleet.toml").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("coder", "told"),
+    [("goose", "goose is not installed here"), ("claud", "no coder 'claud': did you mean claude?")],
+)
+def test_a_coder_that_only_the_repos_own_settings_name_is_told_too(
+    fleet: Cli, repo: SampleRepo, bench: Bench, coder: str, told: str
+) -> None:
+    (repo.path / "fleet.toml").write_text(f'coder = "{coder}"\n')
+    repo.commit()
+    fleet("run", "--until-idle")
+    assert f"warning: {told}" in fleet("add", "Paint the mug").err
 
 
 def test_a_missing_program_is_told_when_the_task_is_added_and_when_it_is_to_run(

@@ -1,5 +1,6 @@
 """Add tasks: one from the command line, or many from a file."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codefleet.domain.checking import checked
-from codefleet.domain.errors import Invalid, NotFound
+from codefleet.domain.errors import BadConfig, Invalid, NotFound
 from codefleet.domain.model import Budget, Draft, Repo, Task
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, coder_exists, complete_task, json_option, say
@@ -18,6 +19,7 @@ from codefleet.doors.cli.place import repo_name
 from codefleet.doors.cli.text import clean
 
 if TYPE_CHECKING:
+    from codefleet.config import Config
     from codefleet.fleet import Fleet
 
 COMPARED = 20
@@ -186,11 +188,22 @@ def _point_out_missing(fleet: "Fleet", tasks: Sequence[Task]) -> None:
 
     warnings = {}
     for task in tasks:
-        config = fleet.config.for_repo(task.repo)
+        config = _settings(fleet, task.repo)
         name = coder_for(task, config.route, config.coder)
         warnings[missing(name, config) or without_script(task, name, config)] = task
     for warning in filter(None, warnings):
         say(f"warning: {clean(warning)}")
+
+
+def _settings(fleet: "Fleet", repo: str) -> "Config":
+    """The settings that a run in this repo has; those of a file that cannot be used are told."""
+    from codefleet.config import load
+
+    try:
+        return load(fleet.home, repo_name=repo, env=os.environ)
+    except BadConfig as wrong:
+        say(clean(f"warning: {wrong.problem}"))
+        return fleet.config.for_repo(repo)
 
 
 async def _point_out_similar(fleet: "Fleet", drafts: Sequence[Draft]) -> None:

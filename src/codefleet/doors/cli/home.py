@@ -75,8 +75,9 @@ def _choose_coder(folder: Path) -> None:
         _point_out_withheld(taken, config)
         return
     for each in found:
-        is_out = each.logged_in is False
-        say(f"{each.name} is installed" + (f", but not logged in: {each.log_in}" if is_out else ""))
+        is_out = each.logged_in is False and not each.silent
+        wrong = f"not logged in: {each.log_in}" if is_out else each.silent
+        say(clean(f"{each.name} is installed" + (f", but {wrong}" if wrong else "")))
         say(f"to give it the tasks: `fleet config set coder {each.name}`")
     if not found:
         say(NO_AGENT)

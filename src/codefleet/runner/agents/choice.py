@@ -22,11 +22,12 @@ class Candidate(NamedTuple):
     logged_in: bool | None
     withheld: Sequence[str] = ()
     log_in: str = ""
+    silent: str = ""
 
     @property
     def is_ready(self) -> bool:
-        """Is it logged in, or would it be if an existing key were passed on?"""
-        return bool(self.logged_in or self.withheld)
+        """Does it run, and is it logged in, or would be if an existing key were passed on?"""
+        return not self.silent and bool(self.logged_in or self.withheld)
 
 
 async def candidates(config: Config) -> list[Candidate]:
@@ -53,7 +54,7 @@ async def _candidate(name: str, config: Config) -> Candidate | None:
     if told.path is None:
         return None
     names = login.withheld(coder, config, "\n".join(probe.files_of(asked, env).values()))
-    return Candidate(name, told.logged_in, names, asked.log_in)
+    return Candidate(name, told.logged_in, names, asked.log_in, told.silent)
 
 
 def _login_only(coder: Coder) -> Probe | None:

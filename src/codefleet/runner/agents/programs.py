@@ -22,11 +22,11 @@ def program_of(coder: Coder, options: Mapping[str, object]) -> str | None:
 
 
 def missing(name: str, config: Config) -> str:
-    """The message about a coder whose program is not installed here; else empty."""
+    """The message about a coder that is not installed, or whose program is not; else empty."""
     try:
         coder = registry.coder(name)
-    except FleetError:
-        return ""  # reported where the coder is named
+    except FleetError as wrong:
+        return f"{wrong.problem}: {wrong.hint}"
     program = program_of(coder, config.coders.get(name, {}))
     if program is None or shutil.which(program):
         return ""
