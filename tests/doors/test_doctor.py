@@ -227,6 +227,13 @@ def test_a_coder_that_an_unfinished_task_names_is_needed(fleet: Cli, bench: Benc
     assert fleet("doctor").code == 0
 
 
+def test_settings_for_a_repo_that_there_is_not_are_told(fleet: Cli, bench: Bench) -> None:
+    fleet("config", "set", "repos.shpo.checks", "make test")
+    said = fleet("doctor").out
+    assert "[repos.shpo] holds for nothing: no repo has that name" in said
+    assert "did you mean shop?" in said
+
+
 def test_the_command_coders_program_is_looked_for(fleet: Cli, bench: Bench) -> None:
     fleet("config", "set", "coders.command.argv", '["no-such-agent"]')
     result = fleet("doctor")

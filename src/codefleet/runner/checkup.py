@@ -14,7 +14,7 @@ from codefleet.config import FILE, KEYS, Config, load
 from codefleet.config.older import OLD_HOME, OLD_NAMES
 from codefleet.config.tightening import NOT_HELD
 from codefleet.domain.errors import FleetError, Workspace
-from codefleet.domain.meant import nearest
+from codefleet.domain.meant import did_you_mean, nearest
 from codefleet.domain.model import Repo, Task
 from codefleet.domain.words import UNFINISHED
 from codefleet.ports import TaskQuery
@@ -72,6 +72,7 @@ async def checkup(home: Path) -> list[Finding]:
         *await roll_call(config, wanted(settings, stored.tasks)),
         *_unheeded(settings, stored.tasks),
         _store(stored),
+        *_unmatched(config, stored),
         *[finding async for finding in _repos(stored, home)],
     ]
 
@@ -138,6 +139,14 @@ def _variables() -> Iterator[Finding]:
     for name in sorted(set(os.environ) - known):
         if name.startswith("FLEET_") and (meant := nearest(name, sorted(known))):
             yield Finding(f"nothing reads the variable {name}", f"did you mean {meant}?", False)
+
+
+def _unmatched(config: Config, stored: Stored) -> Iterator[Finding]:
+    """Tables of the home's file for repos that the fleet does not have."""
+    known = [repo.name for repo in stored.repos]
+    for name in sorted(config.repos.keys() - known) if not stored.trouble else ():
+        mend = did_you_mean(name, known, "change the name, or call `fleet init` inside that repo")
+        yield Finding(f"[repos.{name}] holds for nothing: no repo has that name", mend, False)
 
 
 def _unheeded(settings: Mapping[str, Config], tasks: Sequence[Task]) -> Iterator[Finding]:
