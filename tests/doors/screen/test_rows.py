@@ -6,6 +6,7 @@ import pytest
 
 from codefleet.domain.board import Board
 from codefleet.domain.words import Complexity
+from codefleet.doors.cli.screen.parts import expected
 from codefleet.doors.cli.screen.rows import Look, header, keys, rows
 from codefleet.doors.cli.text import width
 from codefleet.fleet.board import BoardReader
@@ -40,6 +41,12 @@ def test_the_header_tells_how_far_the_whole_is_and_what_it_costs(board: Board) -
     assert "min left" in second
     assert "$1.59 today" in second
     assert "/h" in second
+
+
+def test_nothing_is_nearly_done_while_tasks_wait(board: Board) -> None:
+    soon = board.evolve(progress=board.progress.evolve(left_s=2.0))
+    assert expected(soon) == "about 2 s left"
+    assert expected(soon.evolve(waiting=0)) == "nearly done"
 
 
 def test_what_needs_a_human_comes_first_with_its_key(board: Board) -> None:

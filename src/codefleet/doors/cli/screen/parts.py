@@ -72,7 +72,7 @@ def expected(board: Board) -> str:
         return "no runner"
     if seconds is None:
         return "no estimate"
-    return "nearly done" if seconds < 5 else f"about {duration(seconds)} left"
+    return "nearly done" if seconds < 5 and not board.waiting else f"about {duration(seconds)} left"
 
 
 def money(usage: Usage, unpriced: int = 0) -> str:
