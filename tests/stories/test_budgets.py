@@ -147,6 +147,24 @@ async def created(fleet: Fleet, parent: Task, *costs: float) -> list[Task]:
     return list(children)
 
 
+async def test_a_task_whose_children_have_spent_its_budget_goes_no_further(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    parent = await add("Parent", "usage cost=0.1", "write a.txt x", budget={"usd": 1})
+    seat = Seat("agent-9", RunnerId("r-9"), fleet.host, "scripted")
+    (claim,) = await fleet.claim([seat], Want())
+    child = Draft(title="Child", prompt=script("write b.txt x", "usage cost=0.96"))
+    await fleet.acting_for(claim.run.id).add([child])
+    used = await fleet.note(claim.run, usage=Usage(cost_usd=0.05))
+    await fleet.release(used, "the child goes first")
+    await fleet.pause(parent.id)
+    await crew.work(agents=1)
+    await fleet.resume(parent.id)
+    await crew.work(agents=1)
+    ended = await fleet.get(parent.id)
+    assert (ended.state, ended.reason) == (State.FAILED, Reason.BUDGET), ended.note
+
+
 async def test_what_an_agent_creates_spends_of_its_tasks_budget(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:

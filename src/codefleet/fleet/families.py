@@ -42,6 +42,12 @@ class Families(Core):
                 found.append(Shared(f"the workflow {flow.id}", flow.budget, family))
         return found
 
+    async def spent_below(self, task: Task) -> Usage:
+        """What the tasks that agents created below this one have used."""
+        _, *below = await self.with_descendants([task.id])
+        runs = await self.store.runs(tasks=below) if below else ()
+        return sum((run.usage for run in runs), start=Usage())
+
     async def limits_of(self, shared: Iterable[Shared]) -> Sequence[Limit]:
         """What these budgets allow, and how much of them is spent."""
         limits = []

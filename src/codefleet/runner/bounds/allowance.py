@@ -13,7 +13,8 @@ from codefleet.runner.hold import Hold
 from codefleet.runner.verdict import Cause, Stop
 
 OWN = ("the run", "the task")
-"""The limits that only this task counts against."""
+"""The limits that only this task and what its agents create count against."""
+NOTHING = Usage()
 
 
 class Allowance:
@@ -64,14 +65,15 @@ class Allowance:
         if self._above is None:
             self._above = await fleet.budgets_above(self.task)
         above = await fleet.limits_of(self._above)
-        return (*self._own(), *([of_the_workflow] if of_the_workflow else ()), *above)
+        below = await fleet.spent_below(self.task) if self.task.budget else NOTHING
+        return (*self._own(below), *([of_the_workflow] if of_the_workflow else ()), *above)
 
-    def _own(self) -> Sequence[Limit]:
+    def _own(self, below: Usage = NOTHING) -> Sequence[Limit]:
         used = self.hold.run.usage
         of_the_task = self.task.budget or Budget()
         return (
             Limit(name=OWN[0], budget=self._of_the_run, spent=used),
-            Limit(name=OWN[1], budget=of_the_task, spent=self.earlier + used),
+            Limit(name=OWN[1], budget=of_the_task, spent=self.earlier + used + below),
         )
 
     async def _was_told(self, news: Event) -> bool:
