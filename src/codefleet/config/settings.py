@@ -41,8 +41,8 @@ class Config(Noun):
     """Address of the store; empty means a file in the home."""
 
     store_direct: str = ""
-    """Address of the PostgreSQL server itself if `store` leads to a pgbouncer; used to listen for
-    news."""
+    """Address of the PostgreSQL server itself if `store` leads to a pgbouncer; used to receive
+    notifications."""
 
     durability: Literal["full", "normal"] = "full"
     """What survives a power cut: `full`, everything acknowledged; `normal`, everything but the last
@@ -52,7 +52,7 @@ class Config(Noun):
     """The name of this machine in the fleet; empty means its hostname."""
 
     agents: Annotated[int, Meta(ge=1, le=256)] = 3
-    """How many agents `fleet run` starts at most."""
+    """How many agents `fleet run` runs at once."""
 
     most_agents: Count | None = None
     """The most agents at work in the whole fleet; for one repo or coder, set it in their table."""
