@@ -54,7 +54,7 @@ async def test_what_a_check_changed_is_told_and_kept_apart(
     kept = f"refs/fleet/archive/{task.id}.1-checks"
     [told] = await warnings(fleet, task)
     assert told == (
-        "the checks changed README.md, report.txt: that is no part of the work, "
+        "the checks changed README.md, report.txt: that is not part of the work, "
         f"and is kept as {kept}"
     )
     assert repo.read(kept, "README.md") == "A shop.\nmore\n"
@@ -66,7 +66,7 @@ async def test_a_check_that_only_writes_new_files_leaves_no_archive(
     task = await add("Work", "write a.txt made", checks=[f"sh -c '{WRITES}'"])
     await crew.work()
     assert await warnings(fleet, task) == [
-        "the checks changed report.txt: that is no part of the work"
+        "the checks changed report.txt: that is not part of the work"
     ]
     assert repo.git("for-each-ref", "refs/fleet/archive") == ""
 

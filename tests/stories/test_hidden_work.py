@@ -26,7 +26,7 @@ async def test_work_that_an_agent_hid_with_everything_else_lands(
     assert (repo.read("main", "a.txt"), repo.read("main", "b/c.txt")) == ("a\n", "c\n")
     assert ".gitignore" not in repo.git("ls-tree", "--name-only", "main").split()
     [warned] = [e.text for e in await fleet.events(task=task.id) if e.kind == "run.warned"]
-    assert warned == "its .gitignore hid everything; that rule is out"
+    assert warned == "its .gitignore hid all files; that rule is removed"
 
 
 async def test_an_ignore_list_that_hides_everything_is_taken_back_even_when_committed(

@@ -218,5 +218,5 @@ async def test_what_is_on_a_branch_before_its_task_begins_is_no_part_of_the_task
     await crew.work()
     assert (await fleet.get(task.id)).state is State.COMPLETED
     assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "new.txt", "src"]
-    assert "there before its task began" in await warnings(fleet, task)
+    assert "existed before its task started" in await warnings(fleet, task)
     assert repo.reachable(slipped)

@@ -14,11 +14,11 @@ AT_HAND = (State.REVIEW, State.RUNNING, State.ASKING)
 async def withheld(
     fleet: Fleet, repo: Repo, task: Task, tip: str, usual: Landing
 ) -> Sequence[Task]:
-    """The tasks whose work would land with this one, though a human has yet to decide on it."""
+    """The tasks whose work would land with this one although no human has approved it yet."""
     branches = Branches(repo, None)
     commits = await branches.commits([tip], bases(task, await fleet.runs_of(task.id)))
     oldest = [each for each, parents in commits.items() if commits.keys().isdisjoint(parents)]
-    named = await branches.tasks_with(oldest)  # whoever has any of the commits, has one of these
+    named = await branches.tasks_with(oldest)  # a task that has any of the commits has one of these
     at_hand = await fleet.list(TaskQuery(states=AT_HAND, repo=repo.name))
     ids = {*named, *(each.id for each in at_hand)} - {task.id}
     found = await fleet.list(TaskQuery(ids=sorted(ids))) if ids else ()
@@ -27,12 +27,12 @@ async def withheld(
 
 
 def bases(task: Task, runs: Iterable[Run]) -> list[str]:
-    """Where the fleet itself let a task's work begin."""
+    """The commits at which the fleet itself started a task's work."""
     return [base for base in (task.base, *(run.base for run in runs)) if base]
 
 
 async def _is_withheld(fleet: Fleet, other: Task, task: TaskId, usual: Landing) -> bool:
-    """Is it a human's to say whether this lands? The agent of a task says so of its own tasks."""
+    """Must a human decide whether this lands? An agent may land the tasks that it created."""
     if other.landed or other.approved or task in {each.id for each in await fleet.above(other)}:
         return False
     in_review = other.state is State.REVIEW

@@ -1,4 +1,4 @@
-"""What git and the checks say of the work in a run's worktree."""
+"""What git and the checks report about the work in a run's worktree."""
 
 import asyncio
 from pathlib import Path
@@ -40,8 +40,8 @@ class Inspection:
     async def look(self, message: str, *, checked: bool) -> Evidence:
         """Save the work, gather the facts and, if the work is offered as done, run the checks.
 
-        What stands in the worktree after the facts were written down is the doing of checks whose
-        runner was killed: then the facts stay as they were.
+        Changes in the worktree after the facts were recorded come from checks whose runner was
+        killed: the facts stay as they were.
         """
         seen = self.run.evidence
         if seen:
@@ -56,14 +56,14 @@ class Inspection:
         branch, base = str(self.run.branch), str(self.run.base)
         was_on = await detach(worktree, branch)
         if await show_files(worktree, base):
-            await self.hold.tell("run.warned", "its .gitignore hid everything; that rule is out")
+            await self.hold.tell("run.warned", "its .gitignore hid all files; that rule is removed")
         saved = await salvage(worktree, message, branch)
         if was_on:
             await self._tell(await rejoin(worktree, base, f"{self.run.id}-unrelated", message))
         tip = await self.place.tip(worktree)
-        await self.hold.note()  # a run that has lost its task moves no branch
+        await self.hold.note()  # a run that lost its task must not move a branch
         if left := await take_home(worktree, branch, base, f"{self.run.id}-left"):
-            await self.hold.tell("run.warned", f"it left its branch; what was there is {left}")
+            await self.hold.tell("run.warned", f"it left its branch; the old tip is kept as {left}")
         found = await evidence.facts(worktree, base, self.task.scope, at=tip, salvaged=bool(saved))
         found = found.evolve(
             checkout_touched=await self.place.touched(),
@@ -83,7 +83,7 @@ class Inspection:
             await self.hold.tell("run.warned", text)
 
     async def _warn_of_strays(self, found: Evidence) -> None:
-        """Tell of changes where the run had no business."""
+        """Report changes outside the run's worktree or scope."""
         touched, strange = found.checkout_touched, await self.place.strange_commits()
         if touched or strange:
             what = ", ".join((*touched, *(f"commit {commit}" for commit in strange)))
@@ -116,9 +116,9 @@ class Inspection:
         return found.evolve(checks=tuple(checks))
 
     async def _undo(self, found: Evidence) -> None:
-        """Let the worktree be as it was before any check ran in it."""
+        """Reset the worktree to what it was before any check ran in it."""
         if not self.worktree.is_dir():
-            return  # it is gone altogether; the branch has the work
+            return  # the folder is gone; the branch has the work
         for mended in await self.place.mend(self.run, self.folder):
             await self.hold.tell("run.warned", mended)
         undone = await undo(self.worktree, str(self.run.branch), found.tip, f"{self.run.id}-checks")
@@ -126,5 +126,5 @@ class Inspection:
             some = ", ".join(map(evidence.printable, undone.paths[:5]))
             kept = f", and is kept as {', '.join(undone.kept)}" if undone.kept else ""
             await self.hold.tell(
-                "run.warned", f"the checks changed {some}: that is no part of the work{kept}"
+                "run.warned", f"the checks changed {some}: that is not part of the work{kept}"
             )

@@ -45,7 +45,7 @@ TASK_OF_BRANCH = re.compile(r"fleet/([a-z0-9]+)-")
 
 
 class Ready(NamedTuple):
-    """A worktree to work in; `conflicts` are files in which the merge with the trunk is open."""
+    """A worktree to work in; `conflicts` are files with unresolved conflicts with the trunk."""
 
     path: Path
     branch: str
@@ -75,7 +75,7 @@ class Workplace:
         self._without_markers: Left = {}
 
     async def begin(self, run: Run) -> Sequence[str]:
-        """Note how git's settings are before an agent may change them; tell what others changed."""
+        """Record git's settings before an agent can change them; return what others changed."""
 
         async def live() -> Collection[str]:
             return {each.id for each in await self.fleet.live_runs()}
@@ -85,7 +85,7 @@ class Workplace:
     async def prepare(self, task: Task, run: Run, renew: Renew) -> Ready:
         """A worktree on the task's branch: fresh, or as the last run left it plus the trunk.
 
-        The lease is renewed before the branch is moved: a run that lost its task moves none.
+        The lease is renewed before the branch moves, so that a run that lost its task moves none.
         """
         branch = self._branch = task.branch or branch_name(task.id, task.title)
         if self.travel:
@@ -114,7 +114,7 @@ class Workplace:
             restore=restore,
             renew=renew,
         )
-        await detach(path, branch)  # whatever others do to the branch, it is made ready here
+        await detach(path, branch)  # so that nobody who moves the branch interferes
         if known and not task.branch and await self.tip(path) != known:
             await self._put_aside(path, task, known)
         base, conflicts = await self._bring_together(path, task, trunk)
@@ -124,7 +124,7 @@ class Workplace:
         return Ready(path, branch, base, conflicts, tuple(warnings))
 
     async def _known_tip(self, task: Task, warnings: list[str]) -> str | None:
-        """Where the task's branch goes on if no worktree is on it, wherever others moved it."""
+        """Where the task's branch continues if no worktree is on it, wherever others moved it."""
         branch, runs = str(task.branch), await self.fleet.runs_of(task.id)
         seen = [*((run, run.made) for run in reversed(runs)), *((run, run.base) for run in runs)]
         run, expected = next(((run, commit) for run, commit in seen if commit), (None, None))
@@ -144,20 +144,20 @@ class Workplace:
         return expected
 
     async def _first_tip(self, branch: str, start: str, warnings: list[str]) -> str | None:
-        """Where a task's branch begins, whatever stands there by its name: no run has made that."""
+        """Where a task's branch starts; a branch that already has its name was made by no run."""
         git = Git(self.repo)
         first, found = await commit_at(git, start), await commit_at(git, f"refs/heads/{branch}")
         if first and found and not await is_ancestor(git, found, first):
             kept = await archive(self.repo, label(branch), found)
-            warnings.append(f"{branch} was there before its task began; it is kept as {kept}")
+            warnings.append(f"{branch} existed before its task started; it is kept as {kept}")
         return first
 
     async def set_up(self, worktree: Path, log: Path) -> None:
-        """Run the repo's own command that makes a worktree ready, if it has one."""
+        """Run the repo's set-up command in a new worktree, if it has one."""
         command = self.settings.setup
         if not command:
             return
-        await asyncio.to_thread(custody.sweep, tag_of(worktree))  # one that outlived its runner
+        await asyncio.to_thread(custody.sweep, tag_of(worktree))  # left by a killed runner
         done = await evidence.check(
             command,
             worktree,
@@ -169,9 +169,9 @@ class Workplace:
             raise FleetError(f"the set-up command `{command}` failed: {done.tail}", hint=str(log))
 
     async def left_out(self, task: Task) -> Failed | Released | None:
-        """Work that the task builds on and that its branch lacks, because a merge was not ended.
+        """The verdict if the branch lacks work that the task builds on, because of an open merge.
 
-        Once one collision is resolved, another run goes on with the next.
+        Once one conflict is resolved, another run continues with the next.
         """
         git = Git(self.repo)
         for handed, commit in await self._heritage(task):
@@ -183,18 +183,18 @@ class Workplace:
         return None
 
     async def is_ahead(self, found: Evidence) -> bool:
-        """Has the work anything that the trunk has not?"""
+        """Does the work contain anything that the trunk does not?"""
         return not await self.is_on_trunk(found.tip)
 
     async def is_on_trunk(self, commit: str) -> bool:
         return await is_ancestor(Git(self.repo), commit, self.trunk)
 
     async def unresolved(self, worktree: Path) -> tuple[str, ...]:
-        """Files in conflict that have no markers, and that the agent left as the merge did."""
+        """Conflicted files without markers that the agent left as the merge did."""
         return await untouched(worktree, self._without_markers)
 
     async def mend(self, run: Run, folder: Path) -> Sequence[str]:
-        """Look after git's settings, see that git knows the worktree, and tell what was wrong."""
+        """Restore git's settings and the worktree's link to git; return what was wrong."""
         told = await self._told(self._git_settings.compare())
         if not await self.holds(run):
             return told
@@ -203,14 +203,14 @@ class Workplace:
         return [*told, *await self._told(forget_own(worktree)), *filter(None, [tied])]
 
     async def _told(self, comparing: Awaitable[Changed]) -> list[str]:
-        """What to tell of settings that were changed, or cannot be seen; no work is lost by it."""
+        """The warnings about changed or unreadable settings; they never fail a run."""
         try:
             return (await comparing).told()
         except Workspace as trouble:
             return [trouble.problem]
 
     async def finish(self, run: Run) -> None:
-        """The run is over: from now on git's settings are the user's own again."""
+        """The run is over: stop watching git's settings for it."""
         with suppress(Workspace):
             await self._git_settings.finish(run.id)
 
@@ -221,13 +221,13 @@ class Workplace:
         return await Git(worktree)("rev-parse", "HEAD")
 
     async def touched(self) -> tuple[str, ...]:
-        """Files of the main checkout that changed meanwhile; an agent has no business there."""
+        """Files of the main checkout that changed during the run; agents should not touch it."""
         if self._before is None:
             return ()
         return evidence.touched(self._before, await self._fingerprint())
 
     async def strange_commits(self) -> tuple[str, ...]:
-        """Commits on the trunk since the run began that no lane made; a shared one is anybody's."""
+        """Commits on the trunk since the run started that no lane made; none if it is shared."""
         if self._began_at is None or self.travel:
             return ()
         how = "--format=%h%x00%(trailers:key=Fleet-Task,valueonly)"
@@ -243,19 +243,18 @@ class Workplace:
         return await self.pool.regain(Path(run.worktree), str(run.branch), run.id)
 
     async def go_on(self, run: Run) -> Path:
-        """A worktree with the work of a run that is to be concluded: its own, unless that was
-        given back and taken by another. Then all that it held is on the branch."""
+        """A worktree with the work of a run to be concluded: its own, or one on its branch."""
         if await self.holds(run):
             return Path(str(run.worktree))
         branch, base = str(run.branch), str(run.base)
         return await self.pool.take(branch, base, in_use=self.in_use, run=run.id)
 
     def lock(self, run: Run) -> int | None:
-        """The lock on this run's worktree, for its keeper to inherit."""
+        """The lock on this run's worktree, for the keeper to inherit."""
         return self.pool.locks.handle(Path(str(run.worktree)))
 
     def let_go(self) -> None:
-        """Hold no worktree any more."""
+        """Release the locks on all worktrees."""
         self.pool.locks.drop_all()
 
     async def _others(self, task: Task) -> set[str]:
@@ -275,30 +274,30 @@ class Workplace:
         return found
 
     async def _start(self, task: Task, base: str) -> str:
-        """Where a branch begins that shall not begin at the trunk; others name it as they do."""
+        """Where a branch starts if not at the trunk; a shared repo may know it from its remote."""
         if task.parent:
             await refuse_strange(self._known, base, await self.fleet.get(task.parent))
         known = await commit_at(Git(self.repo), f"refs/remotes/origin/{base}")
         return known if known and self.travel else base
 
     async def _fingerprint(self) -> Mapping[str, str]:
-        """The checkout as it is between two moves of the lane, which are not the agent's doing."""
+        """The state of the checkout between two moves of the lane, which are not the agent's."""
         if not (self.repo / ".git").exists():
-            return {}  # a mirror has no files that could be touched
+            return {}  # a mirror has no checkout
         async with opened(self._journal):
             return await evidence.fingerprint(self.repo)
 
     async def _bring_together(
         self, worktree: Path, task: Task, trunk: str
     ) -> tuple[str, tuple[str, ...]]:
-        """Merge what the task builds on; where that conflicts, leave the markers to the agent.
+        """Merge what the task builds on; leave conflict markers for the agent to resolve.
 
-        Returns where the agent's own work begins, and the files with markers.
+        Returns the commit at which the agent's own work starts, and the files with conflicts.
         """
         if not task.branch:
             try:
                 return await self._build_on_needs(worktree, task)
-            except Workspace:  # a merge that was killed with its runner may lie in the way
+            except Workspace:  # a merge killed with its runner may be in the way
                 await self._put_aside(worktree, task, await self.tip(worktree))
                 return await self._build_on_needs(worktree, task)
         await self._save_left(worktree, task, trunk)
@@ -309,13 +308,13 @@ class Workplace:
         return base or trunk, (await self._build_on_needs(worktree, task))[1]
 
     async def _save_left(self, worktree: Path, task: Task, trunk: str) -> None:
-        """Commit what the last run left, in one history with the trunk."""
+        """Commit what the last run left, on a history shared with the trunk."""
         message = "Save what the last run left"
         await salvage(worktree, message, str(task.branch))
         await rejoin(worktree, trunk, f"{task.id}-unrelated", message)
 
     async def _put_aside(self, worktree: Path, task: Task, start: str) -> None:
-        """Keep what is in a worktree in which no agent has worked yet, and begin there anew."""
+        """Archive what is in a worktree that no agent has used yet, and reset it to `start`."""
         await salvage(worktree, "Save a merge that was cut short")
         left = await self.tip(worktree)
         if left != start:
@@ -324,7 +323,7 @@ class Workplace:
             await sow(self._seed, worktree)
 
     async def _build_on_needs(self, worktree: Path, task: Task) -> tuple[str, tuple[str, ...]]:
-        """Where work stays on its branch, the trunk does not have what the task needs: merge it."""
+        """Merge the work the task needs that stays on branches and is not on the trunk."""
         for handed, commit in await self._heritage(task):
             before = await self.tip(worktree)
             if conflicts := await self._merge(worktree, commit):
@@ -334,7 +333,7 @@ class Workplace:
         return await self.tip(worktree), ()
 
     async def _heritage(self, task: Task) -> list[tuple[Handed, str]]:
-        """What the task builds on, each with the commit it stands at."""
+        """What the task builds on, each with its commit."""
         git, found = Git(self.repo), []
         for handed in await heritage.of(self.fleet, task):
             names = (handed.commit, f"refs/heads/{handed.branch}" if handed.branch else None)
@@ -350,7 +349,7 @@ class Workplace:
         return found
 
     async def _first_base(self, task: Task) -> str | None:
-        """Where the stage's own work began: only what came after counts as its own."""
+        """Where the stage's own work started; only later commits count as its own."""
         runs = await self.fleet.runs_of(task.id)
         return next((run.base for run in runs if run.base), None)
 
@@ -384,7 +383,7 @@ class Workplace:
 
 
 async def branches_of_tasks(fleet: Fleet, repo: Path) -> list[str]:
-    """The branches of this fleet's tasks; others of such names are another fleet's, or yours."""
+    """The branches of this fleet's tasks; other branches with such names are not ours."""
     listed = await Git(repo)("for-each-ref", "--format=%(refname)", "refs/heads/fleet/")
     branches = [ref.removeprefix("refs/heads/") for ref in listed.splitlines()]
     ids = sorted({task for each in branches if (task := task_of_branch(each))})

@@ -1,7 +1,7 @@
 """A pool of worktrees per repository: each run gets a folder of its own, and most are reused.
 
-Making a worktree writes every file; reusing one writes what differs. A slot is handed out in this
-order, so that being killed at any point neither loses work nor leaves a slot that lies:
+Creating a worktree writes every file; reusing one writes only what differs. A slot is handed out in
+this order, so that a kill at any point neither loses work nor leaves a slot in a false state:
 
     lock it  ->  save what is in it  ->  detach, mark clean  ->  wipe  ->  unmark, onto the branch
 """
@@ -54,8 +54,8 @@ class Slot(NamedTuple):
 class Wanted(NamedTuple):
     """A branch that a run is to work on.
 
-    It begins at `start` if it is new, and goes on from `tip` if that is known. `restore` undoes in
-    a worktree what others did to the branch. `renew` raises if the run has lost its task.
+    It starts at `start` if it is new, and continues from `tip` if that is known. `restore` undoes
+    in a worktree what others did to the branch. `renew` raises if the run has lost its task.
     """
 
     branch: str
@@ -67,7 +67,7 @@ class Wanted(NamedTuple):
 
 
 class Pick(NamedTuple):
-    """A locked slot for a branch that is to stand at `commit`; `was` is what it was for before."""
+    """A locked slot for a branch that will be at `commit`; `was` is what it was last taken for."""
 
     path: Path
     commit: str
@@ -111,9 +111,10 @@ class Pool:
     ) -> Path:
         """A worktree on `branch`: the one already there, untouched, or a clean one.
 
-        A new branch begins at `start`; an existing one goes on from `tip`, or from where it is. If
-        another process holds the branch's worktree for longer than a moment, it goes on in another.
-        Before a worktree goes on with it or leaves it, `restore` undoes what others did to it.
+        A new branch starts at `start`; an existing one continues from `tip`, or from where it is.
+        If another process holds the branch's worktree for longer than a moment, it continues in
+        another. Before a worktree continues with the branch or leaves it, `restore` undoes what
+        others did to it.
         """
         wanted = Wanted(branch, start, run, tip, restore, renew)
         hopeless: set[Path] = set()
@@ -137,7 +138,7 @@ class Pool:
                 self.locks.drop(pick.path)
                 if pick.new or not isinstance(trouble, Workspace):
                     raise
-                hopeless.add(pick.path)  # it cannot be saved or wiped, so it stays as it is
+                hopeless.add(pick.path)  # it cannot be saved or wiped, so leave it alone
             else:
                 return pick.path
 
@@ -158,7 +159,7 @@ class Pool:
         return True
 
     async def release(self, path: Path) -> None:
-        """Give a slot back: what it holds is saved, its branch is free, others may take it."""
+        """Return a slot: save what it holds, free its branch, and let others take it."""
         if not await self._seize(path, _nothing):
             return
         try:
@@ -168,7 +169,7 @@ class Pool:
             self.locks.drop(path)
 
     async def free(self, branch: str) -> None:
-        """Give back every slot that is on this branch; one with another holder only leaves it."""
+        """Return every slot that is on this branch; one with another holder is only detached."""
         for each in await self.slots():
             if each.branch == branch:
                 try:
@@ -177,7 +178,7 @@ class Pool:
                     await evict(each.path)
 
     async def remove(self, path: Path, in_use: InUse = _nothing) -> None:
-        """Take a slot out of the pool and off the disk, after saving what it holds."""
+        """Remove a slot from the pool and from disk, after saving what it holds."""
         if not await self._seize(path, in_use):
             return
         try:
@@ -191,7 +192,7 @@ class Pool:
             self.locks.drop(path)
 
     async def _begin(self, branch: str, start: str) -> str:
-        """The commit to check out: the branch's tip, or where the branch will begin."""
+        """The commit to check out: the branch's tip, or where the branch will start."""
         names = f"refs/heads/{branch}^{{commit}}\n{start}^{{commit}}\n"
         found = await self._git("cat-file", "--batch-check", stdin=names)
         for words in map(str.split, found.splitlines()):
@@ -203,9 +204,9 @@ class Pool:
         )
 
     async def _pick(self, wanted: Wanted, busy: Collection[Path], *, patient: bool) -> Pick | None:
-        """Choose a slot and lock it; None to wait until the branch's own slot is let go.
+        """Choose a slot and lock it; None to wait until the branch's own slot is released.
 
-        The caller has the pool's lock.
+        The caller holds the pool's lock.
         """
         branch, tip = wanted.branch, wanted.tip
         listed = await self._mend(await worktrees(self._git))
@@ -251,17 +252,17 @@ class Pool:
             if each.branch == branch and not self._mine(each.path):
                 raise Workspace(
                     f"{branch} is checked out in {each.path}",
-                    hint="switch that checkout to another branch, and the fleet goes on",
+                    hint="switch that checkout to another branch",
                 )
 
     async def _continues(self, there: Slot, wanted: Wanted, was: Taken) -> bool:
-        """Does this slot, which is locked, hold the branch's unfinished work?"""
+        """Does this locked slot hold the branch's unfinished work?"""
         branch = wanted.branch
         if there.branch == branch:
             if was.branch in ("", branch):
                 await _restored(there.path, wanted, was)
                 return True
-            await evict(there.path)  # an agent of another task looks at it
+            await evict(there.path)  # an agent of another task checked it out
             return False
         if was.clean or await salvage.commit_at(self._git, f"refs/heads/{branch}") is None:
             return False
@@ -269,7 +270,7 @@ class Pool:
         return True
 
     async def _add(self, commit: str) -> Path:
-        """Make a new slot and lock it; the folder of a living agent may have been deleted."""
+        """Create a new slot and lock it; a live agent may hold the number of a deleted one."""
         self._folder.mkdir(parents=True, exist_ok=True)
         for path in (self._folder / str(number) for number in count(1)):
             if path in self.locks or not self.locks.take(path):
@@ -296,7 +297,7 @@ class Pool:
             self.locks.write(path, Taken(branch, run, clean=True))
         if wanted.renew:
             await wanted.renew()
-        # Side by side, because git waits for the disk when it makes a branch.
+        # Concurrently, because git waits for the disk when it creates a branch.
         wiped = slot.wipe(path, pick.commit, keep)
         made = self._make_branch(branch, pick.commit)
         for problem in await asyncio.gather(wiped, made, return_exceptions=True):
@@ -308,19 +309,19 @@ class Pool:
         await Git(path)("symbolic-ref", "-m", "fleet: start", "HEAD", f"refs/heads/{branch}")
 
     async def _end_leftovers(self, path: Path, run: str) -> None:
-        """End what the last run left at work in a slot; refuse one in which anything else lives.
+        """Kill what the last run left running in a slot; refuse a slot with any other process.
 
-        That is somebody's shell or editor, and not ours to end. A git is about to end by itself.
+        That may be your shell or editor, which is not ours to kill. A git ends by itself soon.
         """
         await asyncio.to_thread(sweep, run, tag_of(path))
         until = time.monotonic() + WAIT_FOR_HOLDER_S
         while others := await asyncio.to_thread(living_in, path):
             if time.monotonic() > until or any(it.name != "git" for it in others):
-                raise Occupied(f"{others[0].name} works in {path}", hint="leave that folder")
+                raise Occupied(f"{others[0].name} is running in {path}", hint="leave that folder")
             await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _make_branch(self, branch: str, commit: str) -> None:
-        """Let the branch be at this commit; anything else that it is at is archived."""
+        """Set the branch to this commit; archive the commit it was at, if that would be lost."""
         ref = f"refs/heads/{branch}"
         there = await salvage.commit_at(self._git, ref)
         if there == commit:
@@ -333,13 +334,13 @@ class Pool:
             await refuse_without_room(self._git)
             if await salvage.commit_at(self._git, ref) != commit:
                 raise Workspace(
-                    f"cannot begin {branch}: {trouble.problem}", hint="did it just move?"
+                    f"cannot start {branch}: {trouble.problem}", hint="did it just move?"
                 ) from trouble
 
     async def _vacate(self, path: Path, own: str) -> None:
-        """Save everything in a slot and leave its branch.
+        """Save everything in a slot and detach it from its branch.
 
-        `own` is the branch that it was taken for: work left there goes onto no other.
+        `own` is the branch that it was taken for: its work goes onto no other.
         """
         drop_stale(salvage.git_dir(path), path)
         if not slot.never_filled(path):
@@ -351,7 +352,7 @@ class Pool:
         await Git(path)("update-ref", "--no-deref", "-m", "fleet: leave", "HEAD", spare)
 
     async def _seize(self, path: Path, in_use: InUse) -> bool:
-        """Lock a slot that is to end; False when its folder is gone already."""
+        """Lock a slot that is to be returned; False if its folder is already gone."""
         if not self._mine(path):
             raise Workspace(f"{path} is not a worktree of the pool", hint="nothing was touched")
         async with held(self._lock):
@@ -367,13 +368,13 @@ class Pool:
         return True
 
     async def _mend(self, listed: Sequence[Listed]) -> list[Listed]:
-        """Forget slots whose folder was deleted, and tie broken ones to git again."""
+        """Forget slots whose folder was deleted, and repair those cut off from git."""
         whole = []
         for each in listed:
             is_ours = each.path in self.locks
             if not self._mine(each.path) or (each.path / ".git").is_file():
                 whole.append(each)
-            elif self.locks.take(each.path):  # else it is its holder's to look after
+            elif self.locks.take(each.path):  # otherwise its holder takes care of it
                 if each.path.is_dir():
                     await self._git.run("worktree", "repair", str(each.path))
                     whole.append(each)
@@ -404,8 +405,10 @@ class Pool:
 
 
 async def _taken_over(path: Path, wanted: Wanted, was: Taken) -> str | None:
-    """Take the branch away from a slot that another holds; if it was taken for this branch, return
-    a commit with all that is in it. Nothing is wiped there while the pool is locked."""
+    """Detach a slot that another process holds from the branch.
+
+    If it was taken for this branch, return a commit with everything in it. Nothing there is wiped.
+    """
     await _restored(path, wanted, was)
     await evict(path)
     if was.branch != wanted.branch:
@@ -414,17 +417,17 @@ async def _taken_over(path: Path, wanted: Wanted, was: Taken) -> str | None:
 
 
 async def _restored(path: Path, wanted: Wanted, was: Taken) -> None:
-    """Undo what others did to the branch, in the worktree that was taken for it."""
+    """Undo what others did to the branch, if the worktree was taken for it."""
     if wanted.restore and was.branch in ("", wanted.branch):
         await wanted.restore(path)
 
 
 async def refuse_without_room(git: Git) -> None:
-    """Refuse a repository in which a branch stands where the fleet's own would be."""
+    """Refuse a repository in which a branch named `fleet` blocks the fleet's own branches."""
     if await salvage.commit_at(git, salvage.OURS.rstrip("/")):
         raise Invalid(
             f"{git.folder} has a branch named fleet, beside which git allows no fleet/...",
-            hint="give it another name: git branch --move fleet NAME",
+            hint="rename it: git branch --move fleet NAME",
         )
 
 
@@ -436,7 +439,7 @@ def branch_name(task_id: str, title: str) -> str:
 
 
 def _vacant(path: Path) -> bool:
-    """Can a new worktree stand here? An empty folder is what a killed git leaves."""
+    """Is there room for a new worktree? A killed git leaves an empty folder."""
     if path.is_dir() and not path.is_symlink():
         with suppress(OSError):
             path.rmdir()

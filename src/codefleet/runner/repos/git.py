@@ -1,4 +1,4 @@
-"""Git as the fleet uses it: no prompt, no editor, no hook, no shell, no setting of an agent's."""
+"""Git as the fleet uses it: no prompts, editors, hooks, shells, or settings made by agents."""
 
 import asyncio
 import os
@@ -39,8 +39,8 @@ INHERITED = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
 )
-"""What git needs to find its files, its user and other machines: programs that it starts, such as
-filters and credential helpers, get nothing else, and above all no key of a model's."""
+"""What git needs to find its files, its user and other machines. Programs that it starts, such as
+filters and credential helpers, get nothing else, and no API keys."""
 
 
 class Done(NamedTuple):
@@ -52,9 +52,9 @@ class Done(NamedTuple):
 class Git:
     """Git in one folder, which is a repository or a worktree itself.
 
-    Where it is none, because an agent deleted its `.git`, git must not take a folder above for one:
-    the fleet's home may lie in a repository of the user's. Only one that `looks_up` may. Its files
-    are in this folder and nowhere else, whatever an agent set as `core.worktree` or `core.bare`.
+    If an agent deleted its `.git`, git must not use a repository further up: the fleet's home may
+    be inside one of yours. It does so only with `looks_up`. Its files are in this folder alone,
+    whatever an agent set as `core.worktree` or `core.bare`.
     """
 
     def __init__(self, folder: Path, *, looks_up: bool = False) -> None:
@@ -69,14 +69,14 @@ class Git:
         holds: Sequence[int] = (),
         within_s: float | None = None,
     ) -> Done:
-        """Run git and tell how it ended; a negative code is the signal that killed it.
+        """Run git and return how it ended; a negative code is the signal that killed it.
 
         `holds` are open files that git keeps open too: a lock on one lasts until git is gone, as
         does this process's lock on the folder. One that talks to another machine has a bound,
         `within_s`, after which it is killed.
 
-        Whoever is cancelled meanwhile still waits until git is gone, for a while: what it is at
-        takes moments, and killed it would leave its locks.
+        If cancelled, it still waits a while for git to end: that takes moments, and a killed git
+        would leave its locks behind.
         """
         process = await self.start(
             *args, talks=stdin is not None, env=env, holds=holds, leads=within_s is not None
@@ -104,7 +104,7 @@ class Git:
         holds: Sequence[int] = (),
         leads: bool = False,
     ) -> asyncio.subprocess.Process:
-        """Start git, to be talked to; one that `leads` can be killed with all that it started."""
+        """Start git and return the process; with `leads`, it can be killed with its children."""
         try:
             return await asyncio.create_subprocess_exec(
                 *("git", *MACHINE, *args),
@@ -170,7 +170,7 @@ async def _ended(
 async def _gone(
     process: asyncio.subprocess.Process, talk: asyncio.Task[tuple[bytes, bytes]]
 ) -> None:
-    """Let nothing be left of a git, even where something it started keeps its pipes open."""
+    """Make sure git is gone, even if a child keeps its pipes open."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             process.kill()

@@ -1,6 +1,6 @@
-"""Git's own log of where a worktree's HEAD was: every move that the git in that worktree made.
+"""A worktree's HEAD log: every move that git in that worktree made.
 
-A branch that somebody moves from elsewhere leaves no line here.
+A branch that is moved from elsewhere leaves no line here.
 """
 
 import os
@@ -14,9 +14,9 @@ from codefleet.runner.repos.salvage import git_dir
 LONGEST = 1 << 17
 NOTHING = "0" * 40
 ANEW = ("fleet: start", "fleet: rejoin")
-"""Moves of the fleet's own that settle all that was before."""
+"""Moves by the fleet after which everything earlier is irrelevant."""
 ONTO_BRANCH = ("fleet: start", "fleet: bring home", "fleet: take home")
-"""How the fleet puts HEAD onto a branch. Git logs where the branch is then, whoever moved it."""
+"""How the fleet attaches HEAD to a branch. Git logs where the branch is then, whoever moved it."""
 
 
 class Move(NamedTuple):
@@ -28,7 +28,7 @@ class Move(NamedTuple):
 
 
 def moves(worktree: Path) -> list[Move]:
-    """The moves since the worktree was last made ready, oldest first."""
+    """The moves since the worktree was last prepared, oldest first."""
     text = _end_of(git_dir(worktree) / "logs" / "HEAD").decode(errors="replace")
     lines = [line.partition("\t") for line in text.splitlines()]
     words = [(*who.split(" ")[:2], why) for who, _, why in lines]
@@ -42,13 +42,12 @@ def _move(old: str, new: str, why: str) -> Move:
 
 
 def own_heads(worktree: Path) -> list[str]:
-    """The commits at which the git of this worktree left it, newest first, whoever moved its branch
-    since."""
+    """The commits that git in this worktree left it at, newest first, whoever moved the branch."""
     return [move.new for move in reversed(moves(worktree)) if move.new.strip("0")]
 
 
 def _end_of(file: Path) -> bytes:
-    """The last whole lines of a file that an agent can write, if it is a plain one."""
+    """The last complete lines of a file that agents can write, if it is a regular file."""
     with suppress(OSError):
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as opened:

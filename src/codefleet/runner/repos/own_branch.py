@@ -1,6 +1,6 @@
-"""The branch that a worktree is on, against the git of that worktree: who else moved it?
+"""A worktree's own branch: did anyone outside that worktree move it?
 
-The worktree's own log of HEAD has every move that the agent in it made, unless logs are off. Its
+The worktree's own HEAD log has every move that the agent in it made, unless logs are off. Its
 index follows the agent in any case. A move that neither shows was made from elsewhere.
 """
 
@@ -24,7 +24,7 @@ STEP_OFF = "fleet: step off "
 
 
 async def restore_own(worktree: Path, branch: str, name: str, known: str | None) -> str | None:
-    """Put a worktree's branch back if somebody else moved or deleted it; tell what was done.
+    """Restore a worktree's branch if someone else moved or deleted it; return what was done.
 
     `known` is the newest commit of it that the fleet has seen. What others put there is archived.
     """
@@ -41,14 +41,14 @@ async def restore_own(worktree: Path, branch: str, name: str, known: str | None)
     kept = await archive(worktree, name, tip) if tip else None
     await set_branch(git, ref, "-m", "fleet: restore", ref, own, tip or "")
     what = f"moved, and {tip[:10]} is kept as {kept}" if tip else "deleted"
-    return f"somebody else took its branch {branch}, which is restored at {own[:10]}: it was {what}"
+    return f"someone else changed its branch {branch}; it is restored at {own[:10]}: it was {what}"
 
 
 async def save_own(worktree: Path, branch: str, message: str) -> str | None:
-    """Commit everything that is not committed, apart from whatever others do to the branch.
+    """Commit everything that is not committed, unaffected by what others do to the branch.
 
-    The branch is moved forward onto it, if the worktree was on it and nobody else moved it. Returns
-    the commit, or None when there was nothing to save.
+    The branch moves forward to it if the worktree was on it and nobody else moved it. Returns the
+    commit, or None if there was nothing to save.
     """
     was_on = await detach(worktree, branch)
     try:
@@ -59,9 +59,9 @@ async def save_own(worktree: Path, branch: str, message: str) -> str | None:
 
 
 async def detach(worktree: Path, branch: str) -> bool:
-    """Leave every branch, where the worktree's own git left it.
+    """Detach HEAD at the commit where the worktree's own git left it.
 
-    True if it was on this branch, or a runner that was killed since has left it so.
+    True if it was on this branch, or if a runner that was killed since detached it from there.
     """
     git = Git(worktree)
     on = await head_ref(git)
@@ -75,7 +75,7 @@ async def detach(worktree: Path, branch: str) -> bool:
 
 
 async def evict(worktree: Path) -> None:
-    """Take the branch away from a worktree whose holder has lost it; all else stays as it is."""
+    """Detach a worktree whose holder has lost the branch; change nothing else there."""
     git = Git(worktree)
     if own := await own_head(git):
         await git("update-ref", "--no-deref", "-m", f"{STEP_OFF}for good", "HEAD", own)
@@ -89,22 +89,22 @@ async def own_head(git: Git) -> str | None:
     if own is None or own == tip:
         return tip
     if tip and await is_ancestor(git, own, tip) and await _is_nearer(git, tip, own):
-        return tip  # a program that writes no log
+        return tip  # moved by a program that writes no log
     return own
 
 
 async def _is_nearer(git: Git, one: str, other: str) -> bool:
-    """Is the index at least as near to one commit as to the other?"""
+    """Is the index at least as close to `one` as to `other`?"""
     differ = ("diff-index", "--cached", "--name-only", "-z")
     first, second = [(await git(*differ, each)).count("\0") for each in (one, other)]
     return first <= second
 
 
 async def rejoin(worktree: Path, base: str, name: str, message: str) -> str | None:
-    """Give work that stands on a strange history a place on top of what it was made from; tell it.
+    """Move work on a foreign history back on top of what it was made from; return what was done.
 
-    That is what an agent's next commit looks like when its branch was moved or deleted under its
-    feet: all of its own files, but not the history that they were made from.
+    When a branch is moved or deleted under an agent, its next commit has all of its own files, but
+    not the history that they were made from.
     """
     git = Git(worktree)
     head = await git("rev-parse", "HEAD")
@@ -116,11 +116,11 @@ async def rejoin(worktree: Path, base: str, name: str, message: str) -> str | No
     commit = await git("commit-tree", f"{head}^{{tree}}", f"-p{parent}", "-m", message, env=who)
     kept = await archive(worktree, name, head)
     await git("update-ref", "-m", "fleet: rejoin", "HEAD", commit, head)
-    return f"its commits had lost their history: they are kept as {kept}, and their files are one"
+    return f"its commits had lost their history: they are kept as {kept} and squashed into one"
 
 
 async def forked_from(git: Git) -> str | None:
-    """The worktree's own last commit, if it went on from one that others put in its place."""
+    """The worktree's own last commit, if its next one builds on what others put in its place."""
     for before, after in pairwise(moves(git.folder)):
         if after.old != before.new != after.new and await _is_strange(git, before, after):
             return await commit_at(git, before.new)
@@ -128,14 +128,14 @@ async def forked_from(git: Git) -> str | None:
 
 
 async def _is_strange(git: Git, before: Move, after: Move) -> bool:
-    """Did others move the branch between these moves, and not a program that writes no log?
+    """Did others move the branch between these moves, rather than a program that writes no log?
 
-    The files of a commit follow the worktree, so they are nearer to what that had before.
+    The files of a commit follow the worktree, so they are closer to what it had before.
     """
     if after.old == NOTHING:
         return True
     if not await is_ancestor(git, after.old, after.new):
-        return False  # the agent went elsewhere itself
+        return False  # the agent itself moved elsewhere
     differ = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", after.new)
     theirs, own = [(await git(*differ, each)).count("\0") for each in (after.old, before.new)]
     return own < theirs
@@ -146,7 +146,7 @@ async def _is_on(git: Git, ref: str) -> bool:
 
 
 async def _last_related(git: Git, base: str) -> str:
-    """The newest commit at which the worktree was and that shares history with `base`."""
+    """The newest commit the worktree was at that shares history with `base`."""
     for commit in own_heads(git.folder):
         if not (await git.run("merge-base", base, commit)).code:
             return commit

@@ -1,4 +1,4 @@
-"""Nothing is lost: uncommitted work becomes a commit, and a commit stays reachable from a ref."""
+"""Never lose work: uncommitted changes become a commit, and commits stay reachable from a ref."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ UNFINISHED = {
     "rebase-apply": ("rebase", "--quit"),
     "BISECT_LOG": ("bisect", "reset", "HEAD"),
 }
-"""What an operation in progress leaves in the git folder, and how to end it in place."""
+"""The marker files of operations in progress, and how to end each in place."""
 
 
 async def salvage(worktree: Path, message: str, branch: str = "") -> str | None:
@@ -48,7 +48,7 @@ async def salvage(worktree: Path, message: str, branch: str = "") -> str | None:
 
     Repositories inside the worktree are archived under the name of the `branch`.
 
-    Returns the commit, or None when there was nothing to save. After an unfinished rebase the
+    Returns the commit, or None if there was nothing to save. After an unfinished rebase, the
     worktree is back on its branch as it was before, and the half-done state is archived.
     """
     git = Git(worktree)
@@ -66,16 +66,16 @@ async def salvage(worktree: Path, message: str, branch: str = "") -> str | None:
 
 
 async def keep(repo: Path, commit: str, name: str) -> str | None:
-    """Archive a commit when no ref reaches it; return the archive ref."""
+    """Archive a commit if no ref reaches it; return the archive ref."""
     words = ("rev-list", "--max-count=1", "--ignore-missing")  # a branch may go while git looks
     stray = await Git(repo)(*words, commit, *NOT_REACHED)
     return await archive(repo, name, commit) if stray else None
 
 
 async def step_off(worktree: Path, branch: str) -> None:
-    """Leave any branch but a worktree's own, so that nothing more is put onto another's work.
+    """Detach from any branch but a worktree's own, so that no other branch gets its commits.
 
-    An agent may have checked it out to look at it. The worktree stays at the same commit.
+    An agent may have checked another out to look at it. The worktree stays at the same commit.
     """
     git = Git(worktree)
     on = await head_ref(git)
@@ -85,7 +85,7 @@ async def step_off(worktree: Path, branch: str) -> None:
 
 
 async def bring_home(worktree: Path, branch: str) -> bool:
-    """Put an agent's commits on `branch` although it left that branch; False when they part ways.
+    """Put an agent's commits on `branch` although it left that branch; False if they diverged.
 
     Only moves the branch forward, and leaves an unfinished rebase alone.
     """
@@ -105,10 +105,10 @@ async def bring_home(worktree: Path, branch: str) -> bool:
 
 
 async def take_home(worktree: Path, branch: str, base: str, name: str) -> str | None:
-    """Make `branch` what the agent has made, wherever it made it; the old tip is archived.
+    """Set `branch` to what the agent made, wherever it made it; the old tip is archived.
 
-    Returns the archive's ref, or None when nothing had to be given up. Refuses work that shares no
-    history with `base`, since nothing could merge it.
+    Returns the archive's ref, or None if nothing was replaced. Refuses work that shares no history
+    with `base`, since it could not be merged.
     """
     if await bring_home(worktree, branch):
         return None
@@ -117,7 +117,7 @@ async def take_home(worktree: Path, branch: str, base: str, name: str) -> str | 
     if head is None or (await git.run("merge-base", base, head)).code:
         raise Workspace(
             f"what the agent made in {worktree} shares no history with the trunk",
-            hint="git log there shows it",
+            hint="see git log there",
         )
     old = await commit_at(git, ref)
     kept = await archive(worktree, name, old) if old else None
@@ -127,7 +127,7 @@ async def take_home(worktree: Path, branch: str, base: str, name: str) -> str | 
 
 
 async def archive(repo: Path, name: str, commit: str) -> str:
-    """Keep a commit under `refs/fleet/archive/<name>`, beside any other commit kept there."""
+    """Keep a commit under `refs/fleet/archive/<name>`, numbered if another commit is there."""
     git = Git(repo)
     for number in count(1):
         ref = f"{ARCHIVE}{name}" + (f"-{number}" if number > 1 else "")
@@ -141,7 +141,7 @@ async def archive(repo: Path, name: str, commit: str) -> str:
 
 
 async def drop_branch(repo: Path, branch: str, trunk: str, name: str) -> str | None:
-    """Delete a branch; return the ref that keeps its work when the trunk does not have it."""
+    """Delete a branch; return the ref that keeps its work if the trunk does not have it."""
     git = Git(repo)
     ref = f"refs/heads/{branch}"
     if any(each.branch == branch for each in await worktrees(git)):
@@ -153,7 +153,7 @@ async def drop_branch(repo: Path, branch: str, trunk: str, name: str) -> str | N
         try:
             await set_branch(git, ref, "-d", ref, tip)
         except Workspace as trouble:
-            if await commit_at(git, ref) == tip:  # it did not move: git is in the way
+            if await commit_at(git, ref) == tip:  # it did not move: git itself failed
                 raise Workspace(
                     f"cannot delete {branch}: {trouble.problem}", hint="git branch -D by hand"
                 ) from trouble
@@ -161,12 +161,12 @@ async def drop_branch(repo: Path, branch: str, trunk: str, name: str) -> str | N
 
 
 async def set_branch(git: Git, ref: str, *words: str) -> None:
-    """Change or delete a branch that is a task's alone.
+    """Change or delete a branch that belongs to one task.
 
-    Our own git has ended when we look, so that a lock on such a branch is one that was killed.
+    Our own git has ended by then, so a lock on such a branch was left by a killed git.
     """
     for _ in range(TRIES):
-        done = await git.run("update-ref", "--no-deref", *words)  # an agent may link it to another
+        done = await git.run("update-ref", "--no-deref", *words)  # it may be a symbolic ref by now
         if not done.code:
             return
         if ref.startswith(OURS):
@@ -178,13 +178,13 @@ async def set_branch(git: Git, ref: str, *words: str) -> None:
 
 
 async def identity(git: Git) -> Mapping[str, str]:
-    """The environment for a commit: empty when the user has a name, else the fleet's own."""
+    """The environment for a commit: empty if the user has an identity, else the fleet's."""
     known = await git.run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
     return NOBODY if known.code else {}
 
 
 def git_dir(worktree: Path) -> Path:
-    """The git folder of a checkout or worktree, without asking git; a mirror is its own."""
+    """The git folder of a checkout or worktree, without running git; a mirror is its own."""
     link = worktree / ".git"
     if not link.exists() and (worktree / "HEAD").is_file():
         return worktree.resolve()
@@ -198,32 +198,32 @@ def git_dir(worktree: Path) -> Path:
 
 
 def strangers(worktree: Path, status: str) -> list[str]:
-    """The repositories inside a worktree that are not part of it, from `git status -z`."""
+    """Untracked repositories inside a worktree, from `git status -z`."""
     new = (entry[3:] for entry in status.split("\0") if entry.startswith("??"))
     return [path for path in new if (worktree / path / ".git").exists()]
 
 
 def staging(apart: Sequence[str] = ()) -> tuple[str, ...]:
-    """The `git add` that takes everything but the repositories `apart` inside the worktree.
+    """The `git add` that stages everything except the repositories `apart` inside the worktree.
 
-    New files outside of a sparse checkout are work, too.
+    New files outside a sparse checkout are work, too.
     """
     without = (f":(exclude,literal,top){path.rstrip('/')}" for path in apart)
     return ("add", "--all", "--sparse", "--ignore-errors", "--", ":/", *without)
 
 
 async def submodules(git: Git, env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The repositories inside a worktree that are part of it, each with the commit in the index."""
+    """The submodules of a worktree, each with its commit in the index."""
     listed = await git("ls-files", "--stage", "-z", env=env)
     links = ((path, commit) for commit, path in GITLINK.findall(listed))
     return {path: commit for path, commit in links if (git.folder / path / ".git").exists()}
 
 
 async def stage(git: Git, apart: Sequence[str] = (), env: Mapping[str, str] | None = None) -> Done:
-    """Put everything into the index but the repositories `apart`.
+    """Stage everything except the repositories `apart`.
 
-    Submodules are put there one by one: git itself would start another git in each, which does
-    what settings in there say.
+    Submodules are staged one by one: git itself would run another git in each, which would obey
+    the settings in there.
     """
     inside = await submodules(git, env)
     done = await git.run(*staging([*apart, *inside]), env=env)
@@ -250,7 +250,7 @@ async def _commit_all(git: Git, folder: Path, message: str, apart: Sequence[str]
 
 
 async def _end_operations(git: Git, folder: Path) -> None:
-    """End a merge, rebase and the like so that the worktree stands on its branch, clean."""
+    """End a merge, rebase and the like, so that the worktree is clean and on its branch."""
     rebased = _rebased_branch(folder)
     if rebased:
         await keep(git.folder, await git("rev-parse", "HEAD"), f"{label(rebased)}-rebase")
@@ -271,7 +271,7 @@ def _rebased_branch(folder: Path) -> str | None:
 
 
 async def _save_nested(git: Git, worktree: Path, status: str, branch: str) -> bool:
-    """Archive what repositories inside the worktree, submodules too, have and nobody else does.
+    """Archive commits that exist only in repositories inside the worktree, submodules included.
 
     True if a submodule is at another commit now.
     """
@@ -293,7 +293,7 @@ async def _save_nested(git: Git, worktree: Path, status: str, branch: str) -> bo
 
 
 def label(ref: str) -> str:
-    """A branch as a name in the archive."""
+    """A branch's name in the archive."""
     return ref.removeprefix("refs/heads/").removeprefix("fleet/")
 
 
@@ -302,18 +302,18 @@ def _slug(path: str) -> str:
 
 
 async def commit_at(git: Git, ref: str) -> str | None:
-    """The commit a ref names, or None when there is none."""
+    """The commit that a ref names, or None."""
     found = await _answered(git, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
     return found.out.strip() if found.code == 0 else None
 
 
 async def head_ref(git: Git) -> str:
-    """The branch that HEAD is on, as a ref; empty when it is on none."""
+    """The branch that HEAD is on, as a ref; empty if detached."""
     return (await _answered(git, "symbolic-ref", "--quiet", "HEAD")).out.strip()
 
 
 async def _answered(git: Git, *words: str) -> Done:
-    """What git says; a git that was killed has said nothing."""
+    """Git's answer; a killed git gave none."""
     done = await git.run(*words)
     if done.code < 0:
         raise failed(git.folder, words, done)

@@ -16,11 +16,11 @@ from typing import NamedTuple
 OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 LONGEST = 4096
 _HELD: dict[Path, int] = {}
-"""The open files that carry the locks of this process, by folder."""
+"""The file descriptors of the locks that this process holds, by folder."""
 
 
 def inherited(folder: Path) -> tuple[int, ...]:
-    """The lock that a program in this folder has to hold as well, if this process has it."""
+    """The lock that a program in this folder must inherit, if this process holds it."""
     return (_HELD[folder],) if folder in _HELD else ()
 
 
@@ -40,7 +40,7 @@ class SlotLock:
 
     @classmethod
     def take(cls, file: Path) -> "SlotLock | None":
-        """Take the lock now, or None while another holds it."""
+        """Take the lock now; None if another process holds it."""
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         while True:
             lock = cls(file, os.open(file, OPEN, 0o600))
@@ -61,7 +61,7 @@ class SlotLock:
         return False
 
     def write(self, taken: Taken) -> None:
-        """Say what the folder is taken for."""
+        """Record what the folder is taken for."""
         line = json.dumps(taken).encode() + b"\n"
         os.pwrite(self.handle, line, 0)
         os.ftruncate(self.handle, len(line))
@@ -71,7 +71,7 @@ class SlotLock:
 
 
 class SlotLocks:
-    """The locks of one pool's folders, and those of them that are ours."""
+    """The locks on one pool's folders, and which of them we hold."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -81,14 +81,14 @@ class SlotLocks:
         return path in self._ours
 
     def take(self, path: Path) -> bool:
-        """Have the lock of this folder, without waiting for it."""
+        """Take the lock on this folder without waiting; True if we hold it."""
         if path not in self._ours and (lock := SlotLock.take(self._file(path))):
             self._ours[path] = lock
             _HELD[path] = lock.handle
         return path in self._ours
 
     def is_held(self, path: Path) -> bool:
-        """Does any living process hold this folder?"""
+        """Does any process hold this folder?"""
         if path in self._ours:
             return True
         if lock := SlotLock.take(self._file(path)):
@@ -104,15 +104,15 @@ class SlotLocks:
         return last_taken(self._file(path))
 
     def write(self, path: Path, taken: Taken) -> None:
-        """Say what a folder of ours is taken for."""
+        """Record what a folder that we hold is taken for."""
         self._ours[path].write(taken)
 
     def handle(self, path: Path) -> int | None:
-        """The open file that carries our lock, for a keeper to inherit."""
+        """The file descriptor of our lock, for a keeper to inherit."""
         return self._ours[path].handle if path in self._ours else None
 
     def drop(self, path: Path) -> None:
-        """Let go of a folder; what is in it stays as it is."""
+        """Release a folder; its contents stay as they are."""
         if lock := self._ours.pop(path, None):
             _HELD.pop(path, None)
             lock.close()
@@ -126,7 +126,7 @@ class SlotLocks:
 
 
 def last_taken(file: Path) -> Taken:
-    """What a folder was last taken for, by a holder that may be gone."""
+    """What a folder was last taken for; the holder may be gone."""
     try:
         with file.open("rb") as text:
             branch, run, clean = json.loads(text.read(LONGEST).partition(b"\n")[0])

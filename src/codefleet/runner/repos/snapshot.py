@@ -1,4 +1,4 @@
-"""A worktree as it is now, as a commit, without touching anything in it."""
+"""A commit of a worktree as it is now, without touching anything in it."""
 
 import shutil
 import tempfile
@@ -19,13 +19,13 @@ ALWAYS_THE_SAME = {
 async def snapshot(
     worktree: Path, message: str = "snapshot", who: Mapping[str, str] = ALWAYS_THE_SAME
 ) -> str:
-    """A commit of the worktree as it is, uncommitted and untracked files too; touches nothing."""
+    """A commit of the worktree, including uncommitted and untracked files; touches nothing."""
     git = Git(worktree)
     with tempfile.TemporaryDirectory(prefix="fleet-snapshot-") as folder:
         index = Path(folder) / "index"
         shutil.copy(git_dir(worktree) / "index", index)
         env = {"GIT_INDEX_FILE": str(index)}
-        await stage(git, env=env)  # a file may vanish meanwhile: the agent is at work
+        await stage(git, env=env)  # a file may vanish meanwhile: the agent is working
         tree = await git("write-tree", env=env)
     head, its_tree = (await git("rev-parse", "HEAD", "HEAD^{tree}")).split()
     if tree == its_tree:

@@ -1,4 +1,4 @@
-"""What checks did in a worktree is undone: they prove the work, and add nothing to it."""
+"""Undoing what checks did in a worktree: they prove the work and add nothing to it."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -24,21 +24,21 @@ STATUS = (
     *("--untracked-files=all", "--ignore-submodules=dirty"),
 )
 CLEAN = ("clean", "--quiet", "-fd")  # once by force: a repository of the agent's own stays
-LEFT = "What checks changed\n\nIt is no part of the work that they were to prove.\n"
+LEFT = "What checks changed\n\nIt is not part of the work that they were to prove.\n"
 WHY = "fleet: undo what checks did"
 
 
 class Undone(NamedTuple):
-    """The files that were no longer as they had been, and the refs that keep what is not new."""
+    """The files that had changed, and the refs that keep commits and edits of tracked files."""
 
     paths: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
 
 
 async def undo(worktree: Path, branch: str, tip: str, name: str) -> Undone:
-    """Let a worktree stand on `branch` at `tip` again, with nothing else that git can see in it.
+    """Reset a worktree to `branch` at `tip`, with nothing else in it that git can see.
 
-    New files go. Edits of files that git knows, and commits, are archived under `name` first.
+    New files are deleted. Edits of tracked files, and commits, are archived under `name` first.
     """
     git, ref = Git(worktree), f"refs/heads/{branch}"
     drop_stale(git_dir(worktree), worktree)
@@ -59,7 +59,7 @@ async def undo(worktree: Path, branch: str, tip: str, name: str) -> Undone:
 
 
 async def _entries(git: Git) -> list[str]:
-    """What differs, as `git status` lists it, without the repositories inside the worktree."""
+    """What differs, as `git status` lists it, without untracked repositories inside."""
     status = await git(*STATUS)
     apart = set(strangers(git.folder, status))
     edited = [
@@ -69,7 +69,7 @@ async def _entries(git: Git) -> list[str]:
 
 
 async def _detach(git: Git, commit: str) -> None:
-    """Leave the branch where it is, whatever comes."""
+    """Detach HEAD, so that the branch stays where it is."""
     await git("update-ref", "--no-deref", "-m", WHY, "HEAD", commit)
 
 
