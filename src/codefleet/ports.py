@@ -264,6 +264,8 @@ class Abilities(NamedTuple):
     """The tests run its real program."""
     keys: tuple[str, ...] = ()
     """The environment variables that can log its program in."""
+    gateways: tuple[str, ...] = ()
+    """The environment variables that send its requests to another address or provider."""
 
 
 class Answers(NamedTuple):

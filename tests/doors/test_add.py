@@ -174,6 +174,17 @@ def test_a_title_or_a_file_is_needed_and_not_both(fleet: Cli) -> None:
     assert fleet("add", "A", "--file", "x.yaml").code == 2
 
 
+def test_an_option_for_one_task_is_refused_beside_a_file_of_many(
+    fleet: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text("- title: One\n- title: Two\n")
+    refused = fleet("add", "--file", str(file), "--not-before", "+2h", "--check", "true")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--not-before, --check: set this in the file" in refused.err
+    assert fleet("add", "--file", str(file), "--quiet").code == 0
+
+
 YAML = """\
 - name: extract
   title: Extract the mailer

@@ -98,6 +98,9 @@ def test_a_key_that_agents_do_not_see_is_told_with_the_command_that_passes_it_on
     assert "pass it on: `fleet config set environment ANTHROPIC_API_KEY`" in result.out
     needed("config", "set", "environment", "ANTHROPIC_API_KEY")
     assert "pass it on" not in needed("doctor").out
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    told = needed("doctor").out
+    assert "pass it on: `fleet config set environment ANTHROPIC_API_KEY,ANTHROPIC_BASE_URL`" in told
 
 
 def test_rules_that_a_configured_coder_never_asks_about_are_told(fleet: Cli, home: Path) -> None:

@@ -102,6 +102,19 @@ def test_every_key_of_every_coder_is_known_to_be_withheld_until_it_is_passed_on(
     assert login.withheld(coder, told) == login.withheld(coder, given) == []
 
 
+def test_the_address_of_a_gateway_belongs_to_the_key_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    claude = registry.coder("claude")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    assert login.withheld(claude, Config()) == []
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    both = ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]
+    assert login.withheld(claude, Config()) == both
+    assert login.withheld(claude, Config(environment=("ANTHROPIC_API_KEY",))) == both[1:]
+    assert login.withheld(claude, Config(environment=tuple(both))) == []
+
+
 def test_a_key_that_only_the_programs_own_settings_name_is_known_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

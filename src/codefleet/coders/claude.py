@@ -78,6 +78,7 @@ class Claude:
         reports_context=True,
         talks=True,
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+        gateways=("ANTHROPIC_BASE_URL", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
     )
     probe = Probe(
         install="npm install -g @anthropic-ai/claude-code",

@@ -86,6 +86,7 @@ class Gemini:
         reports_tokens=True,
         says_when_done=True,
         keys=(KEY, "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"),
+        gateways=OTHER_WAYS,
     )
     probe = Probe(
         install="npm install -g @google/gemini-cli",

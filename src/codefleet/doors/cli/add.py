@@ -80,6 +80,8 @@ def add(
     """
     if (title is None) == (source is None):
         raise click.UsageError("give a title, or --file FILE", click.get_current_context())
+    if source:
+        _refuse_beside_file(fields)
     drafts = read_drafts(source) if source else [_draft(title, fields)]
 
     async def queue(fleet: "Fleet") -> Sequence[Task]:
@@ -99,6 +101,14 @@ def add(
     else:
         for task in added:
             click.echo(task.id if quiet else f"{task.id}  {clean(task.title)}")
+
+
+def _refuse_beside_file(fields: dict[str, Any]) -> None:
+    """Refuse options that describe one task: the tasks in a file have their own."""
+    context = click.get_current_context()
+    options = {option.name: option.opts[-1] for option in context.command.params}
+    if given := [options[name] for name, value in fields.items() if value not in (None, ())]:
+        raise click.UsageError(f"{', '.join(given)}: set this in the file, for each task", context)
 
 
 def _draft(title: str | None, said: dict[str, Any]) -> Draft:

@@ -14,16 +14,21 @@ VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 
 
 def withheld(coder: Coder, config: Config, words: str = "") -> list[str]:
-    """The keys that are set here and would log the program in, but are not passed to agents.
+    """The variables that are set here and that the program needs, but that agents do not get.
 
-    Names of keys in `words` (an error message, or the program's settings) count as well.
+    That is a key that would log it in, or is named in `words` (an error message, or the program's
+    settings), and with a key also the address that it is for.
     """
     env = config.coders.get(coder.name, {}).get("env")
     passed = environment(config.environment, env if isinstance(env, Mapping) else {})
-    known = () if any(passed.get(key) for key in coder.abilities.keys) else coder.abilities.keys
+    has_key = any(passed.get(key) for key in coder.abilities.keys)
     named = [name for name in VARIABLE.findall(words) if is_secret_name(name)]
-    candidates = dict.fromkeys((*known, *named))
-    return [name for name in candidates if os.environ.get(name) and not passed.get(name)]
+    keys = _missing([*(() if has_key else coder.abilities.keys), *named], passed)
+    return [*keys, *_missing(coder.abilities.gateways, passed)] if has_key or keys else []
+
+
+def _missing(names: Sequence[str], passed: Mapping[str, str]) -> list[str]:
+    return [name for name in dict.fromkeys(names) if os.environ.get(name) and not passed.get(name)]
 
 
 def not_passed_on(names: Sequence[str]) -> str:

@@ -36,6 +36,7 @@ class Called(NamedTuple):
     log_in: str = ""
     withheld: Sequence[str] = ()
     pass_on: str = ""
+    lacks_gateway: bool = False
 
 
 def wanted(settings: Mapping[str, Config], tasks: Iterable[Task]) -> Wanted:
@@ -90,6 +91,7 @@ async def _call(name: str, config: Config) -> Called:
         setting=f"coders.{name}.{setting}",
         log_in=asked.log_in,
         withheld=names,
+        lacks_gateway=bool(names) and set(names) <= set(coder.abilities.gateways),
         pass_on=login.pass_on(names, config),
     )
 
@@ -153,7 +155,7 @@ def _judged(called: Called, program: Program, wanted: Wanted) -> tuple[str, str]
     if program.missing_flags:
         told = f"{known} does not support {', '.join(program.missing_flags)}"
         return told, f"upgrade {program.path}, or name another: {name_it}"
-    if called.withheld and not program.logged_in:
+    if called.withheld and (called.lacks_gateway or not program.logged_in):
         what = f"{known} is not logged in: " if program.logged_in is False else f"{known}: "
         return what + login.not_passed_on(called.withheld), f"pass it on: {called.pass_on}"
     if program.logged_in is False:
