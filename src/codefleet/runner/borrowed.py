@@ -20,10 +20,22 @@ async def withheld(
     oldest = [each for each, parents in commits.items() if commits.keys().isdisjoint(parents)]
     named = await branches.tasks_with(oldest)  # a task that has any of the commits has one of these
     at_hand = await fleet.list(TaskQuery(states=AT_HAND, repo=repo.name))
-    ids = {*named, *(each.id for each in at_hand)} - {task.id}
+    ids = {*named, *(each.id for each in at_hand)} - {task.id, *await _built_on(fleet, task)}
     found = await fleet.list(TaskQuery(ids=sorted(ids))) if ids else ()
     others = [each for each in found if await _is_withheld(fleet, each, task.id, usual)]
     return [each for each in others if await _has_any(fleet, branches, each, commits)]
+
+
+async def _built_on(fleet: Fleet, task: Task) -> set[TaskId]:
+    """The completed tasks that this one needs, directly or not: their work was handed on to it."""
+    found: set[TaskId] = set()
+    ahead = [task]
+    while ahead:
+        needs = await fleet.needs_of(ahead.pop())
+        new = [each for each in needs if each.state is State.COMPLETED and each.id not in found]
+        found |= {each.id for each in new}
+        ahead += new
+    return found
 
 
 def bases(task: Task, runs: Iterable[Run]) -> list[str]:
