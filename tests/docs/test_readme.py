@@ -32,7 +32,6 @@ def test_the_demo_lands_all_its_tasks_and_says_where_to_look(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert "10 of 10 tasks landed on the trunk" in done.stderr
     assert "own tests pass on the trunk" in done.stderr
-    assert "ten seconds" in README
     looked = re.findall(r"^  (fleet .*|git .*)$", done.stderr, re.MULTILINE)
     assert looked
     for line in looked:
