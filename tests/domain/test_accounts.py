@@ -40,13 +40,13 @@ def test_an_account_is_the_coders_own_unless_the_settings_name_one(
 def test_an_account_wakes_a_little_after_its_reset_and_never_before(
     who: str, wait: timedelta
 ) -> None:
-    late = accounts.wakes_at(NOON + wait, NOON, who) - (NOON + wait)
+    late = accounts.wakes_at(NOON + wait, NOON, NOON, who) - (NOON + wait)
     assert timedelta(0) <= late <= min(wait * 0.05, timedelta(seconds=30))
-    assert accounts.wakes_at(NOON + wait, NOON, who) - (NOON + wait) == late
+    assert accounts.wakes_at(NOON + wait, NOON, NOON, who) - (NOON + wait) == late
 
 
 def test_different_runs_wake_at_different_moments() -> None:
-    moments = {accounts.wakes_at(LATER, NOON, f"t{n}.1") for n in range(50)}
+    moments = {accounts.wakes_at(LATER, NOON, NOON, f"t{n}.1") for n in range(50)}
     assert len(moments) == 50
 
 
@@ -76,12 +76,17 @@ def test_a_rest_of_unknown_length_has_a_bound() -> None:
 
 
 def test_a_reset_that_is_over_is_not_believed() -> None:
-    assert accounts.wakes_at(NOON - timedelta(hours=1), NOON, "t1.1") >= NOON + timedelta(minutes=1)
+    wakes = accounts.wakes_at(NOON - timedelta(hours=1), NOON - FIVE, NOON, "t1.1")
+    assert wakes >= NOON + timedelta(minutes=1)
+
+
+def test_a_reset_that_passed_while_the_run_ended_is_not_waited_for() -> None:
+    assert accounts.wakes_at(NOON - FIVE, NOON - HOUR, NOON, "t1.1") == NOON
 
 
 def test_a_reset_at_the_end_of_all_days_is_cut_short() -> None:
     never = datetime.max.replace(tzinfo=UTC)
-    assert NOON < accounts.wakes_at(never, NOON, "t1.1") < NOON + timedelta(days=33)
+    assert NOON < accounts.wakes_at(never, NOON, NOON, "t1.1") < NOON + timedelta(days=33)
 
 
 @pytest.mark.parametrize(

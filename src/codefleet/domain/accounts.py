@@ -30,11 +30,14 @@ def coder_of(account: str) -> str:
     return account.partition("@")[0]
 
 
-def wakes_at(resets_at: datetime, now: datetime, who: str) -> datetime:
-    """A little after the reset, at a different moment per `who`, so that not all start at once."""
-    if resets_at <= now:  # a refusal with a reset in the past is not credible
+def wakes_at(resets_at: datetime, begun: datetime, now: datetime, who: str) -> datetime:
+    """A little after the reset, at a different moment per `who`, so that not all start at once.
+
+    A run that began after the reset should not have been refused, so that reset is not credible.
+    """
+    if resets_at <= begun:
         resets_at = now + DOUBT
-    resets_at = min(resets_at, now + LONGEST_REST)
+    resets_at = min(max(resets_at, now), now + LONGEST_REST)
     longest = min((resets_at - now) * JITTER_SHARE, LONGEST_JITTER)
     return resets_at + longest * (crc32(who.encode()) / 2**32)
 

@@ -93,7 +93,7 @@ async def after(refused: Refusal, run: Run, settings: Config, fleet: Fleet) -> R
         reason=refused.reason,
         note=refused.note[:200],
         since=now,
-        until=until and accounts.wakes_at(until, now, run.id),
+        until=until and accounts.wakes_at(until, run.started_at, now, run.id),
         guessed=guessed,
         remedy=_remedy(refused, run, settings),
     )
