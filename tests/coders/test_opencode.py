@@ -118,7 +118,7 @@ def test_other_errors_have_their_reasons(name: str, signals: list[Signal]) -> No
 
 LOG = (
     "timestamp=2026-11-17T05:10:38.145Z level=ERROR run=6d0aec5e message=failed ref=err_1b5a5492 "
-    'error="{error}" cause="{error}\\n    at <anonymous> (/root/chunk.js:439:94601)"\n'
+    'error="{error}" cause="{error}\\n    at <anonymous> (/app/chunk.js:439:94601)"\n'
 )
 
 
