@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner.repos.own_branch import rejoin, restore_own, save_own
+from codefleet.runner.repos.own_branch import detach, rejoin, restore_own, save_own
 from tests.gitrepo import SampleRepo, make_repo
 
 OURS, THEIRS = "fleet/x", "fleet/y"
@@ -50,6 +50,14 @@ async def test_a_deleted_branch_is_restored_where_its_worktree_was(
     repo.git("update-ref", "-d", f"refs/heads/{OURS}")
     assert await restore_own(worktree, OURS, "x-moved", None)
     assert repo.sha(OURS) == tip
+
+
+async def test_a_lock_that_a_killed_git_left_does_not_keep_a_worktree_on_its_branch(
+    repo: SampleRepo, worktree: Path
+) -> None:
+    (repo.path / ".git" / "worktrees" / "1" / "HEAD.lock").touch()
+    assert await detach(worktree, OURS)
+    assert repo.git("branch", "--show-current", at=worktree) == ""
 
 
 async def test_commits_of_a_program_that_writes_no_log_stay(

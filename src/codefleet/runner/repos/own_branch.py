@@ -9,10 +9,12 @@ from pathlib import Path
 
 from codefleet.runner.repos.git import Git
 from codefleet.runner.repos.head_log import NOTHING, Move, moves, own_heads
+from codefleet.runner.repos.locks import drop_stale
 from codefleet.runner.repos.salvage import (
     archive,
     bring_home,
     commit_at,
+    git_dir,
     head_ref,
     identity,
     is_ancestor,
@@ -63,6 +65,7 @@ async def detach(worktree: Path, branch: str) -> bool:
 
     True if it was on this branch, or if a runner that was killed since detached it from there.
     """
+    drop_stale(git_dir(worktree), worktree)
     git = Git(worktree)
     on = await head_ref(git)
     if not on:
