@@ -1,36 +1,73 @@
-# make demo   a real fleet at work in a sample repository, no key
-# make test   everything that proves it
-# make fast   the tests without the slow campaigns
-# make check  style, types and the direction of imports
-# make postgres-15  the tests of the store on PostgreSQL 15; `make test` does 14 and 17, and all with 18
-# make bench  the measurements behind docs/explanation/performance.md
+# make demo      a real fleet at work in a sample repository, no key
+# make serve     the same with the dashboard, until Ctrl-C
+# make web       the dashboard, built into the package
+# make test      what to run before you push: checks, fast tests, and one of each slow kind
+# make test-all  the rest: every agent program, campaign, story and database version
+# make fast      the tests without the slow ones
+# make check     style, types and the direction of imports
+# make postgres-15  the tests of the store on PostgreSQL 15; `make test-all` does 14, and all with 18
+# make posix     the tests of processes, the store and the stories as on a system that is not Linux
+# make bench     the measurements behind docs/explanation/performance.md
 
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= 3
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10
 
-.PHONY: demo test fast check bench docs clean
+unexport PYTHONDONTWRITEBYTECODE  # or each of many processes would compile the tests anew
+
+.PHONY: demo serve node web web-types web-check test before-push test-all fast check style types posix \
+	bench docs clean
 
 demo: .venv/ready
 	@$(BIN)/fleet demo
 
-test: check
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
-	$(BIN)/pytest -n 2 --dist worksteal -m programs
-	$(BIN)/pytest -n 2 --dist worksteal -m "slow and not programs" --ignore tests/faults
-	$(BIN)/pytest tests/faults
-	$(MAKE) postgres-14 postgres-17
+serve: web
+	@$(BIN)/fleet demo --serve
+
+node: .venv/ready
+	@$(BIN)/python -m web.tools.node  # installs one if the machine has none
+
+web: node
+	@$(BIN)/python -m web.tools.build
+
+web-types: .venv/ready
+	$(BIN)/python -m web.tools.api_types
+
+web-check: node
+	$(BIN)/python -m web.tools.check
+
+test: style web-check
+	$(MAKE) --jobs 2 types before-push  # side by side: types take one processor half a minute
+
+before-push: .venv/ready
+	$(PYTEST) -m "not slow or smoke"
+
+test-all: .venv/ready
+	$(PYTEST) -m "programs and not smoke"
+	$(PYTEST) --hypothesis-profile thorough --ignore tests/faults \
+		-m "(slow and not programs and not smoke) or hypothesis"
+	$(PYTEST) -n 2 -m "slow and not smoke" tests/faults
+	$(MAKE) postgres-14 posix
 
 postgres-%: .venv/ready
-	TEST_POSTGRES=$* $(BIN)/pytest -n 2 --dist worksteal tests/store -k "postgres and not test_model"
+	TEST_POSTGRES=$* $(PYTEST) tests/store -k "postgres and not test_model"
+
+posix: .venv/ready
+	$(BIN)/python -m tests.platform
 
 fast: .venv/ready
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(PYTEST) -m "not slow"
 
-check: .venv/ready
+check: style types
+
+style: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: .venv/ready
+	$(BIN)/mypy
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt

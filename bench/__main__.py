@@ -9,7 +9,10 @@ from importlib import import_module
 from bench import page, results
 from bench.row import Row
 
-PARTS = ("store", "postgres", "libraries", "worktree", "wake", "agents", "cli", "mcp")
+PARTS = (
+    *("store", "postgres", "libraries", "worktree", "walk", "wake", "agents", "tools"),
+    *("cli", "mcp", "http", "dashboard"),
+)
 BY_NAME = ("scale",)
 """Run only if named: they take minutes and a lot of disk space."""
 KNOWN = (*PARTS, *BY_NAME)

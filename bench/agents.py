@@ -13,7 +13,7 @@ from bench.row import Row
 from bench.wake import sample
 from codefleet.domain.model import Draft
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.repository import register
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 
 AGENTS = 50
@@ -97,7 +97,7 @@ async def _lines_told(fleet: Fleet, printed: int) -> int:
     told: dict[str | None, set[str]] = defaultdict(set)
     left_out: Counter[str | None] = Counter()
     after = 0
-    while events := await fleet.store.events(after=after, kinds=["run.said"], limit=10_000):
+    while events := await fleet.core.store.events(after=after, kinds=["run.said"], limit=10_000):
         after = events[-1].seq
         for event in events:
             left_out[event.run] += event.data.get("left_out", 0)

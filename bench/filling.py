@@ -26,7 +26,8 @@ WHERE schemaname = current_schema() AND indexname NOT IN (SELECT conname FROM pg
 """
 OF_COLUMNS = """
 SELECT column_name FROM information_schema.columns
-WHERE table_schema = current_schema() AND table_name = %s AND is_identity = 'NO'
+WHERE table_schema = current_schema() AND table_name = %s
+    AND is_identity = 'NO' AND is_generated = 'NEVER'
 """
 
 

@@ -5,7 +5,7 @@ import time
 from itertools import count
 
 from bench.store import LEASE, SEATS, a_task, an_event, completed, work_off
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.ports import Store, Write
 
 
@@ -44,7 +44,7 @@ class Ours:
     async def _wait(self, many: int, started: "asyncio.Queue[float]") -> None:
         for _ in range(many):
             seen = await self._store.last_seq()
-            while not (claims := await self._store.claim(SEATS[:1], Want(), lease=LEASE)):
+            while not (claims := await self._store.claim(SEATS[:1], ClaimFilter(), lease=LEASE)):
                 await self._store.changed(seen, within=5)
                 seen = await self._store.last_seq()
             started.put_nowait(time.perf_counter())

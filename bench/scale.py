@@ -21,14 +21,15 @@ from bench.history import COMMON, EVENTS_EACH, RARE, SOME
 from bench.row import Row
 from bench.store import LEASE, SEATS, RealClock
 from codefleet.config import Config
-from codefleet.domain.model import TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.model import Conflict, TaskId
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.words import UNFINISHED, State
 from codefleet.fleet import Fleet
+from codefleet.fleet.core import Core
 from codefleet.ports import Store, TaskQuery
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.sqlite.store import SqliteStore
-from codefleet.wiring import DATABASE
+from codefleet.wiring import DATABASE, LocalChecks
 
 ROUNDS = 11
 LONGEST_S = 10.0
@@ -48,7 +49,7 @@ Question = Callable[[Store, TaskId], Awaitable[object]]
 
 
 async def _claim(store: Store, _: TaskId) -> None:
-    assert await store.claim(SEATS[:1], Want(), lease=LEASE)
+    assert await store.claim(SEATS[:1], ClaimFilter(), lease=LEASE)
 
 
 QUESTIONS: dict[str, Question] = {
@@ -57,8 +58,8 @@ QUESTIONS: dict[str, Question] = {
     "the whole of `fleet status`": lambda store, _: _fleet(store).status(),
     "a task's last 50 events": lambda store, task: store.events(task=task, newest=True, limit=50),
     "the last 50 events of all": lambda store, _: store.events(newest=True, limit=50),
-    "conflicts of the last hour": lambda store, _: store.conflicts(
-        since=datetime.now(UTC) - AN_HOUR
+    "conflicts of the last hour": lambda store, _: store.records(
+        Conflict, since=datetime.now(UTC) - AN_HOUR
     ),
     "similar tasks": lambda store, _: _fleet(store).search(f"Extract the {RARE}"),
     "search, open tasks, a rare word": lambda store, _: _search(store, RARE, UNFINISHED),
@@ -128,7 +129,7 @@ async def _times(
 
 
 def _fleet(store: Store) -> Fleet:
-    return Fleet(store, Config(), Path())
+    return Fleet(Core(store, Config(), Path(), LocalChecks()))
 
 
 def _status(large: Filled, small: Filled) -> Row:

@@ -17,7 +17,7 @@ from bench.raw import RawQueue, RawRuns
 from bench.row import Row
 from codefleet.domain.lifecycle import Claim, Seat, Verb, claim, end, move
 from codefleet.domain.model import Event, RunnerId, Task, TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.words import Outcome
 from codefleet.ports import Store, Write
 from codefleet.store.sqlite.database import Durability
@@ -214,9 +214,9 @@ async def _worked(
 async def work_off(store: Store, seat: Seat, left: Iterator[int]) -> None:
     """Claim and complete one task after another, as long as any are left."""
     for _ in left:
-        while not (claims := await store.claim([seat], Want(), lease=LEASE)):
+        while not (claims := await store.claim([seat], ClaimFilter(), lease=LEASE)):
             seen = await store.last_seq()
-            if claims := await store.claim([seat], Want(), lease=LEASE):
+            if claims := await store.claim([seat], ClaimFilter(), lease=LEASE):
                 break
             await store.changed(seen, within=1)
         await store.write(completed(claims[0]))
@@ -259,7 +259,7 @@ async def _queue(stores: Stores, ready: int, blocked: int) -> None:
 
 async def _claim(stores: Stores) -> float:
     with _timed(1) as took:
-        assert await stores.ours.claim(SEATS[:1], Want(), lease=LEASE)
+        assert await stores.ours.claim(SEATS[:1], ClaimFilter(), lease=LEASE)
     return took()
 
 

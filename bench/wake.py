@@ -12,9 +12,10 @@ from statistics import median
 from bench.row import Row
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, Event, Run, RunnerId, Task
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.repository import register
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 
 GOAL = 100.0
@@ -54,7 +55,7 @@ async def _round(fleet: Fleet, waiting: Callable[[Fleet, Task], Awaitable[Task]]
     (first,) = await fleet.add([draft])
     run = await _claim(fleet, first)
     second = await waiting(fleet, first)
-    await fleet.complete(run)
+    await Dispatch(fleet).complete(run)
     ended = await _seen(fleet, lambda event: event.task == first.id and "completed" in event.kind)
     begun = await _seen(fleet, lambda event: event.task == second.id and "started" in event.kind)
     await _seen(fleet, lambda event: event.task == second.id and "completed" in event.kind)
@@ -62,7 +63,7 @@ async def _round(fleet: Fleet, waiting: Callable[[Fleet, Task], Awaitable[Task]]
 
 
 async def _claim(fleet: Fleet, task: Task) -> Run:
-    (claim,) = await fleet.claim([US], Want(tasks=(task.id,)))
+    (claim,) = await Dispatch(fleet).claim([US], ClaimFilter(tasks=(task.id,)))
     return claim.run
 
 

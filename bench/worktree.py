@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.row import Row
-from codefleet.runner.worktree import Pool
+from codefleet.runner.git.worktree_pool import Pool
 
 IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")
 ROUNDS = 10

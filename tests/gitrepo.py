@@ -1,6 +1,5 @@
 """A small real git repository for tests: fast to create, independent of the user's settings."""
 
-import atexit
 import os
 import shutil
 import subprocess
@@ -83,19 +82,31 @@ class SampleRepo:
         return bool(self.git("ls-tree", "--name-only", commit, "--", path))
 
 
+samples: Path | None = None
+"""Where repositories are kept to be copied: a folder of pytest's, which clears what killed runs
+left. Without one, nothing is kept."""
+
+
 def make_repo(folder: Path, files: Mapping[str, str] | None = None) -> SampleRepo:
     """Make a repository with one commit on `main`: a copy, in half the time git needs."""
-    wanted = {"README.md": "# sample\n"} if files is None else files
-    shutil.copytree(_made_once(tuple(wanted.items())), folder, symlinks=True, dirs_exist_ok=True)
+    wanted = tuple(({"README.md": "# sample\n"} if files is None else files).items())
+    if samples is None:
+        return _made(folder, wanted)
+    shutil.copytree(_made_once(wanted, samples), folder, symlinks=True, dirs_exist_ok=True)
     repo = SampleRepo(folder)
     repo.git("update-index", "-q", "--refresh")  # git takes copies for changed files until it looks
     return repo
 
 
 @cache
-def _made_once(files: Iterable[tuple[str, str]]) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="sample-repo-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+def _made_once(files: Iterable[tuple[str, str]], where: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(dir=where))
+    folder.chmod(0o755)
+    return _made(folder, files).path
+
+
+def _made(folder: Path, files: Iterable[tuple[str, str]]) -> SampleRepo:
+    folder.mkdir(parents=True, exist_ok=True)
     repo = SampleRepo(folder)
     repo.git("init", "--quiet", "--initial-branch=main", "--template=")
     with (folder / ".git" / "config").open("a", encoding="utf-8") as config:
@@ -103,5 +114,4 @@ def _made_once(files: Iterable[tuple[str, str]]) -> Path:
     for path, text in files:
         repo.write(path, text)
     repo.commit("first")
-    folder.chmod(0o755)
-    return folder
+    return repo

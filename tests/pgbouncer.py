@@ -18,7 +18,7 @@ from uuid import uuid4
 import psycopg
 
 from tests import postgres
-from tests.programs import install
+from tests.programs.debian import unpacked
 from tests.programs.install import NotInstallable
 
 WITHIN_S = 30
@@ -54,6 +54,11 @@ def fresh() -> str:
     name = f"pooled_{uuid4().hex}"
     postgres.shared().run(f"CREATE DATABASE {name}")
     return _address(name, _shared())
+
+
+def ready() -> str:
+    """The address of a database with the tables of a store, through the pool."""
+    return _address(postgres.shared().copied(), _shared())
 
 
 def in_front_of(server: postgres.Server) -> str:
@@ -116,35 +121,6 @@ def _end(running: "subprocess.Popen[bytes]", folder: Path, maker: int) -> None:
 def _program() -> _Program:
     if found := shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin"):
         return _Program(Path(found), os.environ.get("LD_LIBRARY_PATH", ""))
-    root = postgres.within_reach(_unpacked(), "pgbouncer")
+    root = postgres.within_reach(unpacked("pgbouncer"), "pgbouncer")
     libraries = {str(file.parent) for file in root.glob("usr/lib/**/*.so*")}
     return _Program(root / "usr" / "sbin" / "pgbouncer", ":".join(libraries))
-
-
-def _unpacked() -> Path:
-    folder = install.cache() / "pgbouncer"
-    with install.alone(install.cache() / "pgbouncer.lock"):
-        if not folder.is_dir():
-            with install.drafted(folder) as draft:
-                _fetch(draft)
-    return folder / "root"
-
-
-def _fetch(draft: Path) -> None:
-    """Unpack the package and its missing dependencies, without touching the system."""
-    for part in ("lists", "archives"):
-        (draft / part / "partial").mkdir(parents=True)
-    options = {
-        "Dir::State::Lists": draft / "lists",
-        "Dir::Cache": draft,
-        "Debug::NoLocking": 1,  # the locks are the system's, and so is what they guard
-        "APT::Sandbox::User": "root",
-    }
-    apt = ["apt-get", "-qq", *(f"--option={name}={value}" for name, value in options.items())]
-    install.call(*apt, "update", at=draft)
-    wanted = ("--assume-yes", "--no-install-recommends", "--download-only", "install", "pgbouncer")
-    install.call(*apt, *wanted, at=draft)
-    for package in (draft / "archives").glob("*.deb"):
-        install.call("dpkg-deb", "--extract", str(package), "root", at=draft)
-    for part in ("lists", "archives"):
-        shutil.rmtree(draft / part)

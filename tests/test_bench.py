@@ -9,6 +9,7 @@ from bench.__main__ import KNOWN
 
 from tests import postgres
 from tests.store.conftest import skip_or_fail
+from tests.web.chromium import chromium
 
 ROOT = Path(__file__).parents[1]
 BOUND_S = 300
@@ -20,6 +21,8 @@ ON_A_SERVER = ("postgres", "libraries", "scale")
 def test_every_measurement_can_be_made(part: str) -> None:
     if part in ON_A_SERVER:
         skip_or_fail(postgres.missing())
+    if part == "dashboard":
+        chromium()
     quick = [sys.executable, "-m", "bench", part, "--quick"]
     made = subprocess.run(
         quick, cwd=ROOT, capture_output=True, text=True, timeout=BOUND_S, check=False

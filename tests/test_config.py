@@ -11,11 +11,12 @@ import pytest
 
 from codefleet.config import KEYS, Config, RepoFile, fleet_home, load
 from codefleet.config.file import sample, set_value
-from codefleet.config.live import Live
-from codefleet.config.older import OLD_NAMES
+from codefleet.config.legacy import OLD_NAMES
+from codefleet.config.reloading import Live
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.prices import Price
-from codefleet.domain.words import Landing
+from codefleet.domain.words import LandingMode
+from tests.runner.forged import rewrite_unnoticed
 
 
 @pytest.fixture
@@ -85,8 +86,8 @@ def test_a_stronger_place_wins_and_the_config_knows_which(home: Path, repo: Path
 
 def test_the_table_of_another_repo_does_not_count(home: Path) -> None:
     written(home, '[repos.shop]\nlanding = "review"\n')
-    assert load(home, repo_name="shop", env={}).landing is Landing.REVIEW
-    assert load(home, repo_name="mail", env={}).landing is Landing.QUEUE
+    assert load(home, repo_name="shop", env={}).landing is LandingMode.REVIEW
+    assert load(home, repo_name="mail", env={}).landing is LandingMode.QUEUE
 
 
 def test_options_of_a_coder_are_joined_one_by_one(home: Path) -> None:
@@ -261,7 +262,7 @@ def test_setting_a_value_keeps_comments_and_order(home: Path) -> None:
     config = load(home, repo_name="shop", env={})
     assert (config.agents, config.checks) == (5, ("make test", "make lint"))
     assert config.coders == {"command": {"argv": ["run", "{prompt_file}"]}}
-    assert config.landing is Landing.REVIEW
+    assert config.landing is LandingMode.REVIEW
 
 
 def test_setting_a_value_makes_the_file_and_an_empty_text_takes_it_out(home: Path) -> None:
@@ -391,6 +392,14 @@ def test_a_live_config_takes_over_a_changed_file(home: Path) -> None:
     assert settings.refresh() is None
 
 
+def test_a_live_config_takes_over_a_file_that_was_changed_in_place(home: Path) -> None:
+    file = written(home, "agents = 7\n")
+    settings = live(home)
+    rewrite_unnoticed(file, "agents = 8\n")
+    assert settings.refresh() == "changed"
+    assert settings.config.agents == 8
+
+
 def test_a_live_config_keeps_the_last_good_one_and_tells_a_mistake_once(home: Path) -> None:
     file = written(home, "agents = 7\n")
     settings = live(home)
@@ -414,15 +423,16 @@ def test_a_file_touched_without_a_new_value_is_no_change(home: Path) -> None:
 def test_an_older_variable_sets_what_it_stands_for_and_ours_is_stronger(
     tmp_path: Path, name: str, path: tuple[str, ...]
 ) -> None:
-    config = load(tmp_path, env={name: "7"})
+    seven, eight = ("7h", "8h") if path == ("token_ttl",) else ("7", "8")
+    config = load(tmp_path, env={name: seven})
     value: Any = getattr(config, path[0])
     for part in path[1:]:
         value = value[part]
-    assert str(value).removesuffix(".0") == "7"
+    assert str(value).removesuffix(".0") == seven
     assert config.source(path[0]) == name
     if len(path) == 1:
         ours = f"FLEET_{path[0].upper()}"
-        assert str(getattr(load(tmp_path, env={name: "7", ours: "8"}), path[0]))[0] == "8"
+        assert str(getattr(load(tmp_path, env={name: seven, ours: eight}), path[0]))[0] == "8"
 
 
 @pytest.mark.parametrize(

@@ -2,30 +2,38 @@
 
 An agent can change its own environment, but not that of the processes above it, nor which they
 are: everything that it starts stays below the keeper of its run. If it kills the keeper, a mark
-remains, a resource limit that all its processes inherit: see `codefleet.runner.leftovers`.
+remains on Linux, a resource limit that all its processes inherit: see `runner.process.leftovers`.
 """
 
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
+from codefleet import platform
+from codefleet.domain.access import HUMAN, Actor, AgentOf
 from codefleet.domain.model import RunId
 from codefleet.ports import Store
 
 TAG = "FLEET_RUN"
-KEEPER = b"runner/keeper.py"
+KEEPER = "process/keeper.py"
 LOWEST_MARK = 1 << 45
 IN_A_FOLDER = "in "
 """The prefix of the tag of a command that works in a folder and for no run."""
 
 
-async def caller(store: Store, home: Path) -> RunId | None:
-    """The run of this fleet that this process works for; None if a human started it."""
+async def actor(store: Store, home: Path) -> Actor:
+    """Whom this process works for: the agent of a run of this fleet, or the local human."""
+    run = await _run(store, home)
+    return AgentOf(run=run) if run else HUMAN
+
+
+async def _run(store: Store, home: Path) -> RunId | None:
+    """By the mark, which nobody can change, or else by what stands furthest above: an agent can
+    name another run in the environment of what it starts, but not of what started it."""
     found = tags()
     known = {run.id for run in await store.runs(ids=[RunId(tag) for tag in found])} if found else ()
-    named = next((RunId(tag) for tag in found if tag in known), None)
-    return named or below(home) or await _marked(store)
+    named = next((RunId(tag) for tag in reversed(found) if tag in known), None)
+    return await _marked(store) or named or below(home)
 
 
 async def _marked(store: Store) -> RunId | None:
@@ -39,8 +47,8 @@ async def _marked(store: Store) -> RunId | None:
 
 def own_mark() -> int:
     """The mark of this process; 0 if it has none."""
-    _, hard = resource.getrlimit(resource.RLIMIT_RTTIME)
-    return hard if hard >= LOWEST_MARK else 0
+    number = platform.own_mark()
+    return number if number >= LOWEST_MARK else 0
 
 
 def mark_of(tag: str, exponent: int) -> int:
@@ -67,29 +75,19 @@ def _tags() -> Iterator[str]:
         yield tag
     pid = os.getpid()
     while pid > 1:
-        yield from _told_by(Path(f"/proc/{pid}"))
-        pid = _parent(pid)
+        yield from _told_by(pid)
+        pid = platform.processes().parent(pid)
 
 
-def _told_by(process: Path) -> Iterator[str]:
-    try:
-        arguments = (process / "cmdline").read_bytes().split(b"\0")
-        variables = (process / "environ").read_bytes().split(b"\0")
-    except OSError:  # it belongs to another user, or has ended
-        return
-    for variable in variables:
-        name, _, value = variable.decode(errors="replace").partition("=")
-        if name == TAG and value:
-            yield value
-    match arguments:
-        case [*_, keeper, folder, b""] if keeper.endswith(KEEPER):
-            where = Path(os.fsdecode(folder))
-            yield from (where.name, f"{IN_A_FOLDER}{where.resolve()}")
+def _told_by(pid: int) -> Iterator[str]:
+    processes = platform.processes()
+    yield from (_storable(value) for value in processes.variables(pid, TAG) if value)
+    match processes.arguments(pid):
+        case [*_, keeper, folder] if keeper.endswith(KEEPER):
+            where = Path(folder)
+            yield from (_storable(where.name), f"{IN_A_FOLDER}{where.resolve()}")
 
 
-def _parent(pid: int) -> int:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[1])
+def _storable(text: str) -> str:
+    """Bytes that are not UTF-8 cannot be looked up in a store."""
+    return os.fsencode(text).decode(errors="replace")

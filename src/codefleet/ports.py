@@ -1,31 +1,20 @@
-"""What the core needs from outside: a Store, Coders, a Clock. Nothing here names a provider."""
+"""What the core needs from outside: a Store and a Clock. Nothing here names a provider."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar
 
 from codefleet.domain.lifecycle import Claim, Seat
-from codefleet.domain.model import (
-    Conflict,
-    Event,
-    Lane,
-    Message,
-    Question,
-    QuestionId,
-    Repo,
-    Rest,
-    Run,
-    RunId,
-    Runner,
-    Task,
-    TaskId,
-    Workflow,
-)
-from codefleet.domain.scheduling import Want
-from codefleet.domain.signals import Signal, Wants
+from codefleet.domain.model import Draft, Event, Repo, Run, RunId, Task, TaskId
+from codefleet.domain.noun import Record
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.views import Spent
 from codefleet.domain.words import State
+
+R = TypeVar("R", bound=Record)
+
+NO_TEAM = ""
+"""Asked for as a team, it stands for all that belongs to no team."""
 
 
 class Clock(Protocol):
@@ -44,31 +33,40 @@ class Uptime(NamedTuple):
 class Write(NamedTuple):
     """One atomic step: all of it or nothing.
 
-    Every noun carries a `version`. Version 0 is new and must not exist yet; version n replaces
-    version n-1 and is refused as Stale if something else is stored. `fences` names tasks that the
-    writer holds: the step is refused if a task's stored fence differs.
+    Tasks, runs and records carry a `version`. Version 0 is new and must not exist yet; version n
+    replaces version n-1 and is refused as Stale if something else is stored. `removed` are records
+    to delete, whatever their version. `fences` names tasks that the writer holds: the step is
+    refused if a task's stored fence differs.
     """
 
     tasks: Sequence[Task] = ()
     runs: Sequence[Run] = ()
-    questions: Sequence[Question] = ()
-    conflicts: Sequence[Conflict] = ()
-    repos: Sequence[Repo] = ()
-    runners: Sequence[Runner] = ()
-    lanes: Sequence[Lane] = ()
-    messages: Sequence[Message] = ()
-    rests: Sequence[Rest] = ()
-    workflows: Sequence[Workflow] = ()
+    records: Sequence[Record] = ()
+    removed: Sequence[Record] = ()
     settings: Mapping[str, str | None] = {}
     events: Sequence[Event] = ()
     fences: Mapping[TaskId, int] = {}
+
+    def along_with(self, other: "Write") -> "Write":
+        """Both steps as one."""
+        return Write(
+            tasks=[*self.tasks, *other.tasks],
+            runs=[*self.runs, *other.runs],
+            records=[*self.records, *other.records],
+            removed=[*self.removed, *other.removed],
+            settings={**self.settings, **other.settings},
+            events=[*self.events, *other.events],
+            fences={**self.fences, **other.fences},
+        )
 
 
 class TaskQuery(NamedTuple):
     """Which tasks to read. Empty means "any"; the order is urgency: priority, then age.
 
-    `parents` are the tasks whose agents created them. `text` holds words that a task must all
-    contain: see `codefleet.domain.search`.
+    `parents` are the tasks whose agents created them. `workers` are tasks that have a handle, and
+    `handle` selects those of one, of whatever team. `text` holds words that a task must all
+    contain: see `codefleet.domain.search`. With `after`, only what comes after that task in the
+    order, so that a long list can be read in pages.
     """
 
     ids: Sequence[TaskId] | None = None
@@ -76,20 +74,36 @@ class TaskQuery(NamedTuple):
     states: Sequence[State] = ()
     repo: str | None = None
     label: str | None = None
+    team: str | None = None
+    handle: str | None = None
+    workers: bool = False
+    swarm: str | None = None
     text: str | None = None
     ready: bool = False
     limit: int | None = None
     newest_first: bool = False
+    after: TaskId | None = None
+
+
+class Period(NamedTuple):
+    """From a moment up to another, without it."""
+
+    since: datetime
+    until: datetime
 
 
 class Store(Protocol):
-    """Where the fleet's nouns live. `tests/store/` is its specification."""
+    """Where the fleet's nouns live. `tests/store/` is its specification.
+
+    With a `team`, a reading finds only what belongs to that team, as if there was nothing else;
+    with `NO_TEAM`, only what belongs to none.
+    """
 
     async def write(self, step: Write) -> Sequence[Event]:
         """Do all of one step or nothing; return its events with their `seq`."""
 
     async def claim(
-        self, seats: Sequence[Seat], want: Want, *, lease: timedelta
+        self, seats: Sequence[Seat], want: ClaimFilter, *, lease: timedelta
     ) -> Sequence[Claim]:
         """Give the most urgent tasks that may start to these seats, each to exactly one caller.
 
@@ -108,16 +122,18 @@ class Store(Protocol):
 
     async def tasks(self, query: TaskQuery) -> Sequence[Task]: ...
 
-    async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
+    async def unmet(
+        self, tasks: Sequence[TaskId], *, team: str | None = None
+    ) -> Mapping[TaskId, Sequence[Task]]:
         """For each of these tasks, the needs that are not completed."""
 
-    async def needed_by(self, task: TaskId) -> Sequence[TaskId]:
+    async def needed_by(self, task: TaskId, *, team: str | None = None) -> Sequence[TaskId]:
         """The tasks that need this one directly."""
 
-    async def matching(self, prefix: str) -> Sequence[TaskId]:
+    async def matching(self, prefix: str, *, team: str | None = None) -> Sequence[TaskId]:
         """Up to three task ids with this prefix."""
 
-    async def counts(self) -> Mapping[str, int]:
+    async def counts(self, *, team: str | None = None) -> Mapping[str, int]:
         """Tasks by state; pending ones that wait for a need count as `blocked`."""
 
     async def runs(
@@ -126,10 +142,17 @@ class Store(Protocol):
         ids: Sequence[RunId] | None = None,
         tasks: Sequence[TaskId] | None = None,
         live: bool = False,
+        during: Period | None = None,
+        team: str | None = None,
     ) -> Sequence[Run]: ...
 
     async def spent(
-        self, *, since: datetime, until: datetime | None = None, by: Sequence[str] = ()
+        self,
+        *,
+        since: datetime,
+        until: datetime | None = None,
+        by: Sequence[str] = (),
+        team: str | None = None,
     ) -> Sequence[Spent]:
         """What was spent, from the `run.used` events: a row for each value of what is in `by`.
 
@@ -140,21 +163,24 @@ class Store(Protocol):
     async def next_start(self) -> datetime | None:
         """When something becomes claimable by time alone: the next end of a rest or lease."""
 
-    async def questions(
+    async def records(
         self,
+        record: type[R],
         *,
-        ids: Sequence[QuestionId] | None = None,
+        ids: Sequence[str] | None = None,
         tasks: Sequence[TaskId] | None = None,
+        of: Sequence[str] | None = None,
+        since: datetime | None = None,
         open_only: bool = False,
-    ) -> Sequence[Question]: ...
+        team: str | None = None,
+    ) -> Sequence[R]:
+        """The records of a class: by age or, if there are never many, by key.
 
-    async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]: ...
-
-    async def repos(self) -> Sequence[Repo]: ...
-
-    async def runners(self) -> Sequence[Runner]: ...
-
-    async def forget_runner(self, runner: str) -> None: ...
+        `tasks` are those that they belong to, and `of` names what else they do: the swarm of a
+        post, the handle that a message is for, the repo of a memory. `since` is for what
+        counts from some time on, and `open_only` for what can be dealt with. What is the fleet's,
+        such as repos, no team has.
+        """
 
     async def settings(self) -> Mapping[str, str]: ...
 
@@ -167,8 +193,12 @@ class Store(Protocol):
         kinds: Sequence[str] = (),
         limit: int = 1000,
         newest: bool = False,
+        team: str | None = None,
     ) -> Sequence[Event]:
-        """Events in the order of `seq`; with `newest`, the last ones instead of the first."""
+        """Events in the order of `seq`; with `newest`, the last ones instead of the first.
+
+        A team has the events of its tasks, and those of no task that name it in their data.
+        """
 
     async def forget_events(self, events: Sequence[Event]) -> int:
         """Remove these from the log because they are stored elsewhere; returns how many went.
@@ -182,18 +212,11 @@ class Store(Protocol):
     async def changed(self, after: int, within: float) -> bool:
         """Wait for an event later than seq `after`; False if `within` seconds passed."""
 
-    async def lanes(self) -> Sequence[Lane]: ...
+    def export(self, *, moving: bool = False) -> AsyncIterator[tuple[str, str]]:
+        """Everything that lasts, as (kind of noun, JSON), in an order that can be read back.
 
-    async def messages(self, *, open_only: bool = False) -> Sequence[Message]:
-        """Messages from humans to agents, oldest first; with `open_only`, the undelivered ones."""
-
-    async def rests(self) -> Sequence[Rest]: ...
-
-    async def workflows(self, *, ids: Sequence[str] | None = None) -> Sequence[Workflow]:
-        """Workflows, oldest first."""
-
-    def export(self) -> AsyncIterator[tuple[str, str]]:
-        """Everything, as (kind of noun, JSON), in an order that can be read back."""
+        When `moving` a fleet, also what matters only as long as it works: lanes and rests.
+        """
 
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
         """Load what `export` yielded, all or nothing, into an empty store."""
@@ -207,130 +230,17 @@ class Store(Protocol):
     async def close(self) -> None: ...
 
 
-class Assignment(NamedTuple):
-    """What a coder needs to know to start a run.
+class DraftChecks(Protocol):
+    """What only a machine can say about a draft: its coders, and the commits of its repos."""
 
-    `judged` are globs of the tools that the policy has rules about: a program that can ask for
-    permission should do so before it uses one. `tools` is the command of the run's own MCP server,
-    for programs that take one; it is empty if agents get none.
-    """
+    def refuse_unfit(self, draft: Draft, usual: Mapping[str, Mapping[str, object]]) -> None:
+        """Refuse a draft whose coder is not installed, or lacks that model or option."""
 
-    run: Run
-    task: Task
-    prompt: str
-    prompt_file: Path
-    worktree: Path
-    options: Mapping[str, object]
-    resume: str | None = None
-    judged: Sequence[str] = ()
-    tools: Sequence[str] = ()
+    async def commit(self, repo: Repo, ref: str) -> str | None:
+        """The commit that a ref names in this machine's clone."""
 
+    async def is_on_trunk(self, repo: Repo, commit: str) -> bool:
+        """Has this commit landed?"""
 
-class Start(NamedTuple):
-    """How to start an agent program: no shell, prompt by stdin or file, minimal environment.
-
-    One that `listens` keeps its standard input open after `stdin`, for lines sent while it runs.
-    """
-
-    argv: Sequence[str]
-    env: Mapping[str, str] = {}
-    stdin: str | None = None
-    stop_signal: str = "SIGTERM"
-    listens: bool = False
-
-
-class Abilities(NamedTuple):
-    """What a coder can do."""
-
-    resume: bool = False
-    """It can continue a session that ended its turn."""
-    resume_after_crash: bool = False
-    """It can also continue a session that was killed."""
-    remembers: bool = True
-    """A resumed session needs only what is new; otherwise it may start anew and gets everything."""
-    reports_cost: bool = False
-    reports_tokens: bool = False
-    """If a program never reports tokens, its usage is estimated."""
-    says_when_done: bool = False
-    """It ends every successful run with Finished: without it the run was cut off, whatever the exit
-    code."""
-    reports_context: bool = False
-    """It reports, while it works, how much of its context is used."""
-    memory_mb: int = 300
-    """An estimate, until runs have shown what it needs."""
-    talks: bool = False
-    """It is a Talker: it takes messages while it runs and asks for permission to use tools."""
-    verified: bool = False
-    """The tests run its real program."""
-    keys: tuple[str, ...] = ()
-    """The environment variables that can log its program in."""
-    gateways: tuple[str, ...] = ()
-    """The environment variables that send its requests to another address or provider."""
-
-
-class Answers(NamedTuple):
-    """What a program reported about itself, and the contents of its files and environment."""
-
-    exit_code: int | None = None
-    said: str = ""
-    files: Mapping[str, str] = {}
-    env: Mapping[str, str] = {}
-
-
-def _nobody_can_tell(answers: Answers) -> bool | None:
-    return None
-
-
-class Probe(NamedTuple):
-    """How to ask a program about itself, without spending a token.
-
-    Its `help` lists every flag that the coder uses, except the `hidden` ones. `logged_in` reads
-    its answer to `login` and the `files` in its `folder` (from a variable, or else the default):
-    True, False, or None if unknown. `log_in` is what a human does then. `install` is the command
-    that installs it.
-    """
-
-    version: Sequence[str] = ("--version",)
-    help: Sequence[str] = ("--help",)
-    hidden: Sequence[str] = ()
-    login: Sequence[str] = ()
-    folder: tuple[str, str] = ("HOME", "~")
-    files: Sequence[str] = ()
-    logged_in: Callable[[Answers], bool | None] = _nobody_can_tell
-    log_in: str = ""
-    install: str = ""
-
-
-class Coder(Protocol):
-    """How to start one kind of agent program and how to read it. Pure: no I/O."""
-
-    name: str
-    abilities: Abilities
-
-    def start(self, assignment: Assignment) -> Start: ...
-
-    def read(self, line: str) -> Iterator[Signal]:
-        """What one line of output means. Unknown lines mean nothing; no line raises."""
-
-    def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
-        """What the program's end means if its output did not say: Broke, Limited, or nothing.
-
-        Called only for runs without a Finished, Broke, Limited or Asks.
-        """
-
-
-@runtime_checkable
-class Probed(Coder, Protocol):
-    """A coder whose program `fleet doctor` can ask about itself."""
-
-    probe: Probe
-
-
-class Talker(Coder, Protocol):
-    """A coder whose program listens while it runs. Pure: these are the lines to send."""
-
-    def say(self, id: str, text: str) -> str:
-        """The line that sends a human's message to the running agent; the same for the same id."""
-
-    def permit(self, wants: Wants, *, allowed: bool, why: str = "") -> str:
-        """The line that answers a permission request."""
+    async def refuse_foreign_start(self, repo: Repo, commit: str, parent: Task) -> None:
+        """Refuse a commit that is neither on the trunk nor on the branch of `parent`."""

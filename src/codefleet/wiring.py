@@ -1,18 +1,20 @@
-"""Address -> store, config -> fleet. The only module that names concrete stores."""
+"""Address -> store, config -> fleet. The only module that names concrete stores and git."""
 
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codefleet.callers import caller
+from codefleet import callers, platform
 from codefleet.config import Config, fleet_home, last_good, load
-from codefleet.domain.errors import BadConfig
+from codefleet.domain.access import AgentOf
+from codefleet.domain.errors import BadConfig, FleetError
+from codefleet.domain.model import Draft, Repo, RunId, Task
 from codefleet.fleet import Fleet
+from codefleet.fleet.core import Core
 from codefleet.ports import Clock, Store, Uptime
 
 if TYPE_CHECKING:
@@ -30,29 +32,57 @@ class SystemClock:
 
 def system_uptime() -> Uptime:
     """How long this machine has been awake since it was started."""
-    return Uptime(_boot(), time.monotonic())
+    return Uptime(platform.machine().boot(), time.monotonic())
 
 
-@cache
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+class LocalChecks:
+    """What this machine can say about a draft; the parts are loaded when they are asked."""
+
+    def refuse_unfit(self, draft: Draft, usual: Mapping[str, Mapping[str, object]]) -> None:
+        if draft.coder is not None or draft.fallback:
+            from codefleet.coders.capabilities import refuse_unfit
+
+            refuse_unfit(draft, usual)
+
+    async def commit(self, repo: Repo, ref: str) -> str | None:
+        from codefleet.runner.git.start_point import commit
+
+        return await commit(repo, ref)
+
+    async def is_on_trunk(self, repo: Repo, commit: str) -> bool:
+        from codefleet.runner.git.start_point import is_on_trunk
+
+        return await is_on_trunk(repo, commit)
+
+    async def refuse_foreign_start(self, repo: Repo, commit: str, parent: Task) -> None:
+        from codefleet.runner.git.start_point import refuse_foreign_start
+
+        await refuse_foreign_start(repo, commit, parent)
 
 
 @asynccontextmanager
 async def open_fleet(
-    home: Path | None = None,
+    home: Path | str | None = None,
     *,
     create: bool = False,
     flags: Mapping[str, object] | None = None,
     clock: Clock | None = None,
     warn: Callable[[str], None] | None = None,
+    here: Path | None = None,
 ) -> AsyncIterator[Fleet]:
     """The fleet of this home, ready for use: `async with open_fleet() as fleet: ...`
+
+    The address of a server (`http://...`) gives the fleet that it serves, with the token in
+    FLEET_TOKEN, or one from the home of this machine, which is `here` unless it is the usual one.
 
     A caller that only reads passes `warn`: it gets a message if the settings file is broken, and
     the last good settings are used. Any other caller is refused.
     """
-    home = home or fleet_home(os.environ)
+    if isinstance(home, str) and home.startswith(("http://", "https://")):
+        async with _remote(home, here or fleet_home(os.environ)) as there:
+            yield there
+        return
+    home = Path(home) if home else fleet_home(os.environ)
     try:
         config = load(home, env=os.environ, flags=flags)
         last_good.remember(home)
@@ -63,9 +93,35 @@ async def open_fleet(
         warn(f"{wrong.problem}; using the last good settings ({wrong.hint})")
     store = await open_store(config, home, clock=clock, create=create)
     try:
-        yield Fleet(store, config, home, caller=await caller(store, home))
+        yield Fleet(Core(store, config, home, LocalChecks(), await callers.actor(store, home)))
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def _remote(url: str, home: Path) -> AsyncIterator[Fleet]:
+    from codefleet.api.remote import open_remote
+    from codefleet.config.settings import DEFAULT
+    from codefleet.fleet.logins import for_agent, for_server
+    from codefleet.served import own_address
+
+    run, own = await _calling_run(home), own_address(url, home)
+    if run and run.startswith(callers.IN_A_FOLDER):
+        own = None  # what works in a folder for no run has no token
+    access = for_agent(url, home, run, own) if run else for_server(url, home, os.environ, own)
+    async with open_remote(access.url, access.token, home, DEFAULT) as fleet:
+        yield fleet
+
+
+async def _calling_run(home: Path) -> RunId | None:
+    """The run of this home for whose agent this process works, as when no server is asked."""
+    if not (callers.tags() or callers.own_mark()):
+        return None
+    try:
+        async with open_fleet(home) as fleet:
+            return fleet.actor.run if isinstance(fleet.actor, AgentOf) else None
+    except FleetError:  # there is no fleet here, or nobody can read it
+        return callers.below(home)
 
 
 async def open_store(

@@ -32,6 +32,7 @@ from acp.schema import (
     EnvVarAuthMethod,
     InitializeResponse,
     LoadSessionResponse,
+    McpCapabilities,
     NewSessionResponse,
     PermissionOption,
     PromptResponse,
@@ -70,7 +71,10 @@ class SmallAgent:
         by_hand = AuthMethodAgent(id="browser", name="A browser")
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION + 1 if "from-the-future" in self.ways else 1,
-            agent_capabilities=AgentCapabilities(load_session="forgetful" not in self.ways),
+            agent_capabilities=AgentCapabilities(
+                load_session="forgetful" not in self.ways,
+                mcp_capabilities=McpCapabilities(http="over-http" in self.ways),
+            ),
             auth_methods=[by_hand, key] if "locked-with-key" in self.ways else [by_hand],
         )
 
@@ -78,12 +82,15 @@ class SmallAgent:
         self.logged_in = True
         return AuthenticateResponse()
 
-    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
+    async def new_session(
+        self, cwd: str, mcp_servers: list[Any] | None = None, **_: Any
+    ) -> NewSessionResponse:
         if not self.logged_in:
             raise RequestError.auth_required()
         self.notes.mkdir(exist_ok=True)
         session = f"s{len(list(self.notes.iterdir())) + 1}"
-        (self.notes / session).touch()
+        servers = [server.model_dump(by_alias=True) for server in mcp_servers or ()]
+        (self.notes / session).write_text(json.dumps({"servers": servers, "env": [*os.environ]}))
         modes = [SessionMode(id=mode, name=mode) for mode in ("careful", "bold")]
         state = SessionModeState(available_modes=modes, current_mode_id=self.mode)
         return NewSessionResponse(session_id=session, modes=state)

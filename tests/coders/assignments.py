@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from codefleet.coder import Assignment, Endpoint
 from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId
-from codefleet.ports import Assignment
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -19,6 +19,7 @@ def assignment(
     resume: str | None = None,
     options: dict[str, object] | None = None,
     tools: Sequence[str] = (),
+    endpoint: Endpoint | None = None,
 ) -> Assignment:
     """A run of task `t1` whose folder is in `home/runs` and whose worktree is `home/work`."""
     task = Task(id=TaskId("t1"), title="A task", repo="shop", created_at=NOW, updated_at=NOW)
@@ -44,4 +45,5 @@ def assignment(
         options=options or {},
         resume=resume,
         tools=tools,
+        endpoint=endpoint,
     )

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from codefleet.coder import Endpoint
 from codefleet.coders.acp import coder
 from codefleet.coders.jsonl import say
 from tests.coders.assignments import assignment
 
 AGENT = Path(__file__).with_name("acp_agent.py")
 BOUND_S = 30
+ENDPOINT = Endpoint("http://127.0.0.1:20000/mcp", "t1.1:f00d")
 Line = dict[str, Any]
 
 
@@ -31,7 +33,7 @@ class Bridge:
         self.said += 1
         self.send(say(f"m{self.said}", json.dumps(deeds)))
 
-    def hush(self) -> None:
+    def close_input(self) -> None:
         assert self.process.stdin
         self.process.stdin.close()
 
@@ -80,11 +82,13 @@ class Yard:
         """A bridge that asks about all tools, to an agent with these ways."""
         agent = [sys.executable, str(AGENT), f"--notes={self.folder / 'notes'}"]
         options: dict[str, object] = {"argv": [*agent, *(f"--way={way}" for way in ways)], **more}
-        run = assignment(self.folder, resume=resume, options=options)._replace(judged=["*"])
+        given = assignment(self.folder, resume=resume, options=options)
+        run = given._replace(judged=["*"], tools=["fleet", "mcp"], endpoint=ENDPOINT)
+        start = coder.start(run)
         process = await asyncio.create_subprocess_exec(
-            *coder.start(run).argv,
+            *start.argv,
             cwd=self.worktree,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, **start.env, **(env or {})},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -95,7 +99,7 @@ class Yard:
 
     async def close(self) -> None:
         for bridge in self._bridges:
-            bridge.hush()
+            bridge.close_input()
             if bridge.process.returncode is None:
                 bridge.process.kill()
             await bridge.process.communicate()

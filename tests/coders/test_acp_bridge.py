@@ -12,7 +12,7 @@ import pytest
 
 from codefleet.coders.acp import coder
 from tests.coders.assignments import assignment
-from tests.coders.bridges import BOUND_S, Line, Yard
+from tests.coders.bridges import BOUND_S, ENDPOINT, Line, Yard
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ async def test_a_bridge_ends_well_when_no_more_is_said(yard: Yard) -> None:
     assert await bridge.line() == {"type": "started", "session": "s1", "model": None}
     bridge.say({"say": ["one"]})
     bridge.say({"say": ["two"]})
-    bridge.hush()
+    bridge.close_input()
     ends = [line["text"] for line in await bridge.rest() if line["type"] == "finished"]
     assert ends == ["one", "two"]
     assert await bridge.process.wait() == 0
@@ -38,7 +38,7 @@ async def test_a_bridge_ends_well_when_no_more_is_said(yard: Yard) -> None:
 async def test_when_nobody_is_left_to_ask_leave_is_refused(yard: Yard) -> None:
     bridge = await yard.bridge()
     bridge.say({"ask": "rm -r build"})
-    bridge.hush()
+    bridge.close_input()
     assert (await bridge.until("finished"))["text"] == "no"
 
 
@@ -88,7 +88,7 @@ async def test_a_session_is_resumed_and_its_old_story_not_told_again(yard: Yard)
     await (await yard.bridge()).turn({"say": ["one"]})
     bridge = await yard.bridge(resume="s1")
     bridge.say({"say": ["two"]})
-    bridge.hush()
+    bridge.close_input()
     started, *lines = await bridge.rest()
     assert started["session"] == "s1"
     assert [line["text"] for line in lines] == ["two", "two"]
@@ -98,6 +98,26 @@ async def test_a_session_is_resumed_and_its_old_story_not_told_again(yard: Yard)
 async def test_what_cannot_be_resumed_is_begun_anew(yard: Yard, way: str) -> None:
     bridge = await yard.bridge(way, resume="s77")
     assert (await bridge.until("started"))["session"] == "s1"
+
+
+async def test_an_agent_that_can_gets_its_tools_over_http_and_the_token_only_there(
+    yard: Yard,
+) -> None:
+    bridge = await yard.bridge("over-http")
+    await bridge.until("started")
+    told = json.loads((yard.folder / "notes" / "s1").read_text())
+    [server] = told["servers"]
+    assert (server["name"], server["type"], server["url"]) == ("fleet", "http", ENDPOINT.url)
+    [header] = server["headers"]
+    assert (header["name"], header["value"]) == ("Authorization", f"Bearer {ENDPOINT.token}")
+    assert "FLEET_RUN_TOKEN" not in told["env"]
+
+
+async def test_an_agent_that_cannot_gets_a_server_of_its_own(yard: Yard) -> None:
+    bridge = await yard.bridge()
+    await bridge.until("started")
+    [server] = json.loads((yard.folder / "notes" / "s1").read_text())["servers"]
+    assert (server["command"], server["args"]) == ("fleet", ["mcp"])
 
 
 async def test_the_mode_is_set_that_was_asked_for(yard: Yard) -> None:

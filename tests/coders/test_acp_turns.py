@@ -38,13 +38,14 @@ async def test_a_long_message_comes_in_parts_that_go_on(bridge: Bridge) -> None:
 async def test_a_tool_call_has_a_beginning_an_end_and_its_file(bridge: Bridge) -> None:
     made = bridge.worktree / "src" / "made.txt"
     bridge.say({"edit": str(made)})
-    begun = {"type": "tool", "name": "edit", "detail": "src/made.txt"}
-    assert await bridge.until("tool") == begun
+    begun = await bridge.until("tool")
+    call = begun["call"]
+    assert begun == {"type": "tool", "name": "edit", "detail": "src/made.txt", "call": call}
     wants = await bridge.until("wants")
     bridge.send(permit(wants["request"], allowed=True))
     assert [await bridge.line() for _ in range(2)] == [
-        {"type": "tool", "name": "edit", "done": True},
-        {"type": "file", "path": "src/made.txt"},
+        {"type": "tool", "name": "edit", "done": True, "call": call, "result": ""},
+        {"type": "file", "path": "src/made.txt", "change": "modified"},
     ]
     assert made.read_text() == "made\n"
 

@@ -13,13 +13,14 @@ from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
     Asks,
     Broke,
+    Changed,
     Filled,
     Limited,
     Said,
     Signal,
     Started,
+    Thought,
     Tool,
-    Touched,
     Used,
     Wants,
 )
@@ -174,12 +175,27 @@ def test_options_that_cannot_be_used_are_told_with_a_hint(
 
 def test_a_tool_call_begins_and_ends_and_names_the_file_it_changed() -> None:
     call = {"type": "tool_use", "name": "Edit", "input": {"file_path": "a.py", "new_string": "x"}}
-    done = {"content": [{"type": "tool_result", "content": "ok"}]}
-    assert assistant(call) == [Tool("Edit", "a.py")]
+    done = {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}
+    assert assistant({**call, "id": "t1"}) == [Tool("Edit", "a.py", call="t1")]
     assert read(type="user", message=done, tool_use_result={"filePath": "a.py"}) == [
-        Tool("", done=True),
-        Touched("a.py"),
+        Tool("", done=True, call="t1", result="ok"),
+        Changed("a.py"),
     ]
+    made = {"type": "create", "filePath": "b.py"}
+    assert read(type="user", message=done, tool_use_result=made)[1:] == [Changed("b.py", "added")]
+
+
+def test_a_result_in_blocks_is_their_texts() -> None:
+    blocks = [{"type": "text", "text": "one"}, {"type": "image"}, {"type": "text", "text": "two"}]
+    done = {"content": [{"type": "tool_result", "content": blocks}]}
+    assert read(type="user", message=done) == [Tool("", done=True, result="one\ntwo")]
+
+
+def test_what_it_thinks_is_told_apart_from_what_it_says() -> None:
+    thought = {"type": "thinking", "thinking": "Where is it?", "signature": "c2ln"}
+    assert assistant(thought) == [Thought("Where is it?")]
+    assert assistant({**thought, "thinking": ""}) == []
+    assert assistant(thought, parent_tool_use_id="toolu_1") == []
 
 
 def test_a_denied_tool_is_shown_with_the_reason() -> None:

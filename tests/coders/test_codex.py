@@ -9,7 +9,7 @@ import pytest
 from codefleet.coders.codex import coder
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
-from codefleet.domain.signals import Broke, Finished, Limited, Signal, Tool, Touched, Used
+from codefleet.domain.signals import Broke, Changed, Finished, Limited, Signal, Thought, Tool, Used
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 
@@ -112,9 +112,14 @@ def test_tokens_count_the_whole_thread_with_the_cached_ones_apart() -> None:
 def test_tools_begin_and_end_and_changed_files_are_named_once() -> None:
     call = {"type": "mcp_tool_call", "server": "docs", "tool": "find"}
     assert read(type="item.started", item=call) == [Tool("docs.find")]
+    shell = {"type": "command_execution", "id": "i1", "command": "ls", "aggregated_output": "a\n"}
+    assert read(type="item.started", item=shell) == [Tool("shell", "ls", call="i1")]
+    assert read(type="item.completed", item=shell) == [Tool("shell", "ls", True, "i1", "a\n")]
+    thought = {"type": "reasoning", "text": "Where is it?"}
+    assert read(type="item.completed", item=thought) == [Thought("Where is it?")]
     assert read(type="item.completed", item=call) == [Tool("docs.find", done=True)]
     change = {"type": "file_change", "changes": [{"path": "/repo/a.py", "kind": "add"}, {}, 5]}
     assert read(type="item.started", item={**change, "status": "in_progress"}) == []
     assert read(type="item.completed", item={**change, "status": "completed"}) == [
-        Touched("/repo/a.py")
+        Changed("/repo/a.py", "added")
     ]

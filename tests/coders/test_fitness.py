@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from codefleet.coders import fitness, registry
+from codefleet.coders import capabilities, registry
 from codefleet.coders.claude import coder as claude
 from codefleet.coders.codex import coder as codex
 from codefleet.coders.options import laid_over
 from codefleet.coders.scripted import coder as scripted
-from codefleet.domain import workflow
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Draft
-from codefleet.domain.plan import Plan
-from codefleet.runner.agents import probe
+from codefleet.domain.workflow import workflow
+from codefleet.domain.workflow.plan import Plan
+from codefleet.runner.programs import probe
 from tests.coders.assignments import assignment
 
 
@@ -25,7 +25,7 @@ def plan(**fields: Any) -> Plan:
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"coder": "clawd"}, "there is no coder 'clawd'"),
+        ({"coder": "clawd"}, "no coder 'clawd'"),
         ({"coder": "codex", "model": "claude-x"}, "codex has no model 'claude-x'"),
         ({"coder": "claude", "model": "gpt-9"}, "claude has no model 'gpt-9'"),
         ({"coder": "gemini", "effort": "high"}, "the coder gemini has no option effort"),
@@ -35,7 +35,7 @@ def test_what_a_coder_cannot_do_is_refused_by_stage_and_line(
     fields: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        fitness.check(plan(**fields), {}, [7])
+        capabilities.check(plan(**fields), {}, [7])
     assert refused.value.problem == f"line 7: stage 1 (a): {says}"
     assert refused.value.hint
 
@@ -51,7 +51,7 @@ def test_what_a_coder_cannot_do_is_refused_by_stage_and_line(
     ],
 )
 def test_what_a_coder_can_do_is_let_through(fields: dict[str, Any]) -> None:
-    fitness.check(plan(**fields), {}, [7])
+    capabilities.check(plan(**fields), {}, [7])
 
 
 def test_effort_is_handed_to_the_programs_that_know_it(tmp_path: Path) -> None:
@@ -84,6 +84,6 @@ def test_the_scripted_agent_takes_a_script_from_the_settings_where_the_prompt_ha
 def test_any_coder_starts_with_a_cap_on_its_agents(name: str) -> None:
     table: dict[str, object] = {"argv": ["true"]} if name in ("acp", "command") else {}
     capped = {**table, "most_agents": 2}
-    fitness.refuse_unfit(Draft(title="t", coder=name), {name: capped})
+    capabilities.refuse_unfit(Draft(title="t", coder=name), {name: capped})
     coder = registry.coder(name)
     assert probe.calls(coder, capped) == probe.calls(coder, table)

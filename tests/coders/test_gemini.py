@@ -9,7 +9,7 @@ import pytest
 from codefleet.coders.gemini import coder
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
-from codefleet.domain.signals import Broke, Limited, Said, Signal, Tool, Touched, Used
+from codefleet.domain.signals import Broke, Changed, Limited, Said, Signal, Tool, Used
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 
@@ -58,9 +58,12 @@ def test_pieces_of_an_answer_go_on_where_the_last_one_ended() -> None:
 def test_a_tool_that_writes_names_its_file() -> None:
     written = {"tool_name": "write_file", "parameters": {"file_path": "a.py"}}
     read_only = {"tool_name": "read_file", "parameters": {"file_path": "a.py"}}
-    assert read(type="tool_use", **written) == [Tool("write_file", "a.py"), Touched("a.py")]
+    assert read(type="tool_use", **written) == [Tool("write_file", "a.py"), Changed("a.py")]
     assert read(type="tool_use", **read_only) == [Tool("read_file", "a.py")]
-    assert read(type="tool_result", tool_id="write_file__fc_1") == [Tool("write_file", done=True)]
+    call = "write_file__fc_1"
+    assert read(type="tool_result", tool_id=call, output="Written.") == [
+        Tool("write_file", done=True, call=call, result="Written.")
+    ]
 
 
 def test_cached_tokens_are_counted_apart() -> None:

@@ -10,9 +10,9 @@ import pytest
 from codefleet.coders import registry
 from codefleet.domain.signals import Asks, Broke, Limited
 from codefleet.domain.words import Reason
-from codefleet.runner.agents import recording
-from codefleet.runner.custody import Exit
-from codefleet.runner.verdict import Delivered, Failed, Released
+from codefleet.runner.process.custody import Exit
+from codefleet.runner.run import replay
+from codefleet.runner.run.verdict import Delivered, Failed, Released
 from tests.false_alarms import WORDS, Words
 
 Event = dict[str, Any]
@@ -77,9 +77,9 @@ TROUBLE = (Reason.AUTH, Reason.QUOTA, Reason.RATE_LIMIT, Reason.CONTEXT_FULL, Re
 each_words = pytest.mark.parametrize("row", WORDS, ids=lambda row: row.id)
 
 
-def read(name: str, events: list[Event], code: int, stderr: str = "") -> recording.Recording:
+def read(name: str, events: list[Event], code: int, stderr: str = "") -> replay.Recording:
     output = "".join(f"{json.dumps(event)}\n" for event in events)
-    return recording.read(
+    return replay.read(
         registry.coder(name), output.encode(), Exit(code=code), stderr, printed_at=PRINTED_AT
     )
 
@@ -95,7 +95,7 @@ def test_words_in_a_good_run_change_nothing(name: str, row: Words) -> None:
 @each_words
 @pytest.mark.parametrize("name", registry.names())
 def test_words_on_stderr_do_not_say_why_a_program_ended(name: str, row: Words) -> None:
-    found = recording.read(
+    found = replay.read(
         registry.coder(name), b"", Exit(code=1), f"{row.words}\n", printed_at=PRINTED_AT
     )
     assert isinstance(found.verdict, Failed), row.taken_for
@@ -105,7 +105,7 @@ def test_words_on_stderr_do_not_say_why_a_program_ended(name: str, row: Words) -
 @pytest.mark.parametrize("row", [row for row in WORDS if row.id != "a-limit"], ids=lambda r: r.id)
 def test_a_program_that_prints_plain_words_is_not_judged_by_them(row: Words) -> None:
     """Except in the fleet's own protocol, where a line of plain text can state a limit."""
-    found = recording.read(
+    found = replay.read(
         registry.coder("command"), row.words.encode(), Exit(code=0), printed_at=PRINTED_AT
     )
     assert isinstance(found.verdict, Delivered), row.taken_for

@@ -10,13 +10,13 @@ from codefleet.coders.opencode import coder
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
     Broke,
+    Changed,
     Filled,
     Finished,
     Limited,
     Signal,
     Started,
     Tool,
-    Touched,
     Used,
 )
 from codefleet.testing.conformance import CoderConformance
@@ -74,7 +74,7 @@ def test_a_refused_tool_is_shown_with_the_reason_and_touched_nothing() -> None:
     told = read(type="tool_use", part={"tool": "write", "state": state})
     assert told == [Tool("write", "a.py: no"), Tool("write", done=True)]
     state["status"] = "completed"
-    assert Touched("a.py") in read(type="tool_use", part={"tool": "write", "state": state})
+    assert Changed("a.py") in read(type="tool_use", part={"tool": "write", "state": state})
 
 
 @pytest.mark.parametrize(

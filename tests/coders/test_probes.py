@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from codefleet.coder import Answers, Probed
 from codefleet.coders.registry import coder, names
-from codefleet.ports import Answers, Probed
-from codefleet.runner.agents import probe
+from codefleet.runner.programs import probe
 
 SETTINGS = json.dumps({"security": {"auth": {"selectedType": "oauth-personal"}}})
 OTHER_PROVIDER = 'model = "x"\n  model_provider = "mine"\n'

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from codefleet.coders import registry
 from codefleet.coders.jsonl import parsed
 from codefleet.domain.signals import Asks, Broke, Limited
-from codefleet.runner.agents.hearing import Heard
-from codefleet.runner.agents.tail import Tail
-from codefleet.runner.custody import Kept, Process, split_lines
+from codefleet.runner.output.tail import Tail
+from codefleet.runner.output.transcript import OutputState
+from codefleet.runner.process.agent_process import AgentProcess, split_lines
+from codefleet.runner.process.custody import Process
 
 FOLDER = Path(__file__).parent / "transcripts"
 RECORDED = ("claude", "codex", "gemini", "goose", "opencode")
@@ -53,12 +54,12 @@ def _shape(value: object) -> object:
     return [_shape(inner) for inner in value[:1]] if isinstance(value, list) else ""
 
 
-def places(value: object) -> Iterator[tuple[Any, ...]]:
+def paths(value: object) -> Iterator[tuple[Any, ...]]:
     """The path of every value inside this one."""
     inside: Any = enumerate(value) if isinstance(value, list) else ()
     for key, inner in value.items() if isinstance(value, dict) else inside:
         yield (key,)
-        yield from ((key, *path) for path in places(inner))
+        yield from ((key, *path) for path in paths(inner))
 
 
 def swapped(value: Any, path: tuple[Any, ...], other: object) -> Any:
@@ -70,9 +71,9 @@ def swapped(value: Any, path: tuple[Any, ...], other: object) -> Any:
     return copy
 
 
-def hear(name: str, line: str) -> Heard:
+def hear(name: str, line: str) -> OutputState:
     """Everything a runner does with a line."""
-    heard = Heard()
+    heard = OutputState()
     for signal in registry.coder(name).read(line):
         heard.take(signal)
         str(signal).encode()
@@ -91,7 +92,7 @@ def test_no_text_breaks_the_reading(name: str, line: str) -> None:
 @given(data=st.data())
 def test_wrong_values_in_known_places_break_nothing(name: str, data: st.DataObject) -> None:
     line = data.draw(st.sampled_from(kinds_of_lines(name)))
-    path = data.draw(st.sampled_from(list(places(line))))
+    path = data.draw(st.sampled_from(list(paths(line))))
     hear(name, json.dumps(swapped(line, path, data.draw(json_values))))
 
 
@@ -117,7 +118,7 @@ def test_what_an_agent_writes_about_is_never_its_own_trouble(name: str, words: s
     for line in kinds_of_lines(name):
         if not _is_good(name, line):
             continue
-        for path in places(line):
+        for path in paths(line):
             if path[-1] in ("text", "content", "output", "aggregated_output", "result"):
                 end = hear(name, json.dumps(swapped(line, path, words))).end
                 assert not isinstance(end, Broke | Limited | Asks), (path, end)
@@ -139,7 +140,7 @@ def test_output_that_comes_in_any_pieces_means_the_same(name: str, data: st.Data
 def pieced(output: bytes, cuts: list[int]) -> list[str]:
     """The lines seen by a runner that reads after each piece."""
     with tempfile.TemporaryDirectory() as folder:
-        tail = Tail(Kept(Path(folder), Process(0, 0), Process(0, 0)), 0)
+        tail = Tail(AgentProcess(Path(folder), Process(0, 0), Process(0, 0)), 0)
         read: list[str] = []
         for start, end in itertools.pairwise([0, *cuts, len(output)]):
             with (Path(folder) / "stdout.jsonl").open("ab") as file:
@@ -156,7 +157,7 @@ def test_a_file_with_a_line_of_twenty_megabytes_is_read_to_its_end(
     huge = json.dumps({"type": "said", "text": "x" * HUGE}).encode()
     broken = b'{"type": "text", "part": {"text": "' + b"\xf0\x9f\0" * (HUGE // 3)
     (tmp_path / "stdout.jsonl").write_bytes(b"\n".join((huge, broken, b'{"type": "last"}\n')))
-    tail = Tail(Kept(tmp_path, Process(0, 0), Process(0, 0)), 0)
+    tail = Tail(AgentProcess(tmp_path, Process(0, 0), Process(0, 0)), 0)
     lines: list[str] = []
     while read := tail.read():
         lines += read

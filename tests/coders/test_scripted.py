@@ -13,19 +13,19 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from codefleet.coders import script_text, scripted_agent
+from codefleet.coders import script_steps, script_text, scripted_agent
 from codefleet.coders.scripted import coder
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
     Asks,
     Broke,
+    Changed,
     Finished,
     Limited,
     Said,
     Signal,
     Started,
     Tool,
-    Touched,
     Used,
     Wants,
 )
@@ -57,7 +57,7 @@ class Stage:
 
     def prompt(self, prompt: str, run: int = 1, resume: str | None = None) -> Played:
         agent = self.begin(prompt, run, resume)
-        out, _ = agent.communicate(said(prompt), timeout=20)
+        out, _ = agent.communicate(said(prompt), timeout=60)
         signals = [signal for line in out.splitlines() for signal in coder.read(line)]
         assert signals[0] == Started(resume or f"t1.{run}", "script")
         return Played(agent.returncode, signals[1:])
@@ -115,14 +115,15 @@ delete gone.txt"""
     )
     assert stage.file("src/deep/a.py") == "def f():\n    return 'new'  # {x}\nprint(f())\n"
     assert not (stage.work / "gone.txt").exists()
-    path = Touched("src/deep/a.py")
-    assert played == (0, [path] * 4 + [Touched("gone.txt")] * 2 + [DONE])
+    made, path = Changed("src/deep/a.py", "added"), Changed("src/deep/a.py")
+    gone = [Changed("gone.txt", "added"), Changed("gone.txt", "deleted")]
+    assert played == (0, [made] + [path] * 3 + gone + [DONE])
 
 
 def test_an_edit_whose_text_is_absent_fails_loudly(stage: Stage) -> None:
     played = stage.script('write a.txt one\nedit a.txt two three\nwrite b.txt "not reached"')
     told = Broke("line 2, edit: a.txt does not contain 'two'")
-    assert played == (1, [Touched("a.txt"), told])
+    assert played == (1, [Changed("a.txt", "added"), told])
     assert not (stage.work / "b.txt").exists()
 
 
@@ -249,7 +250,7 @@ def talk(stage: Stage, script: str, *lines: str, run: int = 1) -> list[Signal]:
 def test_a_step_it_wants_leave_for_is_done_when_it_is_allowed(stage: Stage) -> None:
     wants = Wants("want-1", "append", "log", paths=("log",))
     allowed = coder.permit(wants, allowed=True)
-    assert talk(stage, "want append log one", allowed) == [wants, Touched("log"), DONE]
+    assert talk(stage, "want append log one", allowed) == [wants, Changed("log", "added"), DONE]
     assert stage.file("log") == "one\n"
 
 
@@ -304,9 +305,9 @@ def test_to_listen_when_no_more_is_said_is_a_mistake(stage: Stage) -> None:
 def test_a_session_goes_on_after_its_question_and_repeats_nothing(stage: Stage) -> None:
     script = "append log one\nask Which port? | 8080 | 9090\nappend log 'port {{answer}}'"
     asked = stage.script(script)
-    assert asked == (0, [Touched("log"), Asks("Which port?", ("8080", "9090"))])
+    assert asked == (0, [Changed("log", "added"), Asks("Which port?", ("8080", "9090"))])
     answered = f"```fleet\n{script}\n```\nThe answer:\n```answer\n9090\n```"
-    assert stage.prompt(answered, run=2, resume="t1.1") == (0, [Touched("log"), DONE])
+    assert stage.prompt(answered, run=2, resume="t1.1") == (0, [Changed("log"), DONE])
     assert stage.file("log") == "one\nport 9090\n"
 
 
@@ -322,7 +323,7 @@ def test_a_session_can_be_resumed_more_than_once_with_the_latest_answer(stage: S
 def test_a_session_that_hit_a_limit_goes_on_after_it(stage: Stage) -> None:
     script = "write a one\nlimit 1\nwrite b two"
     stage.script(script)
-    assert stage.script(script, run=2, resume="t1.1").signals == [Touched("b"), DONE]
+    assert stage.script(script, run=2, resume="t1.1").signals == [Changed("b", "added"), DONE]
 
 
 def test_a_session_without_notes_starts_from_the_beginning_and_says_so(stage: Stage) -> None:
@@ -359,7 +360,7 @@ def test_a_script_may_be_indented_and_hold_fences_of_its_own(stage: Stage) -> No
         "- item\n  ````fleet\n  write a.md <<END\n  ```sh\n    ls\n  ```\n  END\n  ````\n"
         "```fleet\nsay only the first script counts\n```"
     )
-    assert stage.prompt(prompt).signals == [Touched("a.md"), DONE]
+    assert stage.prompt(prompt).signals == [Changed("a.md", "added"), DONE]
     assert stage.file("a.md") == "```sh\n  ls\n```\n"
 
 
@@ -394,8 +395,8 @@ def test_a_step_given_nonsense_breaks_with_a_sentence(stage: Stage, line: str) -
 
 def test_every_step_is_in_the_manual_at_the_top_of_the_program() -> None:
     manual = re.findall(r"^    ([\w-]+) .*$", str(scripted_agent.__doc__), re.MULTILINE)
-    assert set(scripted_agent.STEPS) <= set(manual)
-    assert set(scripted_agent.STEPS) == set(script_text.TAKES)
+    assert set(script_steps.STEPS) <= set(manual)
+    assert set(script_steps.STEPS) == set(script_text.TAKES)
 
 
 def test_nothing_of_a_session_stays_in_the_worktree(stage: Stage) -> None:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from codefleet.coder import Coder
 from codefleet.coders import registry
-from codefleet.ports import Coder
-from codefleet.runner.agents import recording
-from codefleet.runner.agents.recording import Recording
-from codefleet.runner.custody import Exit
-from codefleet.runner.verdict import Delivered, Failed, Released
+from codefleet.runner.process.custody import Exit
+from codefleet.runner.run import replay
+from codefleet.runner.run.replay import Recording
+from codefleet.runner.run.verdict import Delivered, Failed, Released
 
 FOLDER = Path(__file__).parent / "transcripts"
 PRINTED_AT = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -69,7 +69,7 @@ def _exit(name: str) -> Exit:
 def _read(name: str) -> Recording:
     output = (FOLDER / f"{name}.jsonl").read_bytes()
     stderr = _index()[name].get("stderr", "")
-    return recording.read(_coder(name), output, _exit(name), stderr, printed_at=PRINTED_AT)
+    return replay.read(_coder(name), output, _exit(name), stderr, printed_at=PRINTED_AT)
 
 
 @pytest.mark.parametrize("expected", ROWS, ids=lambda row: row.name)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.coder import Coder
 from codefleet.coders import registry
 from codefleet.coders.agy import coder as agy
 from codefleet.coders.aider import coder as aider
@@ -14,7 +15,6 @@ from codefleet.coders.goose import coder as goose
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import Broke, Finished, Said, Signal, Started, Tool, Used
-from codefleet.ports import Coder
 from codefleet.testing.conformance import CoderConformance
 from tests.coders.assignments import assignment
 

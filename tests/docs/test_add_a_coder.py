@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codefleet.coder import Coder
 from codefleet.coders import jsonl
 from codefleet.coders.command import coder as command
 from codefleet.domain.signals import Finished, Said, Started
-from codefleet.ports import Coder
-from codefleet.runner import custody
+from codefleet.runner.process import custody
 from tests.coders.assignments import assignment
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-coder.md"
@@ -55,7 +55,7 @@ async def test_the_adapter_on_the_page_drives_its_program(tmp_path: Path) -> Non
         run_id=f"{tmp_path.name}.1",
         grace_s=1,
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert (await kept.ended()).code == 0
     signals = [signal for line in kept.lines(0, final=True)[0] for signal in coder.read(line)]
     assert signals == [Started("nest-1"), Said("Say hello"), Finished("--json --resume=nest-0")]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from codefleet.coders import script_text, scripted_agent
+from codefleet.coders import script_steps, script_text
 from codefleet.domain.words import Reason
 from codefleet.doors.cli.program import program
 from tests.docs.pages import PAGES, ROOT, blocks, name, prose
@@ -68,7 +68,7 @@ def test_a_command_that_is_not_there_is_noticed(line: str) -> None:
 
 def test_every_step_of_a_script_is_explained() -> None:
     explained = set(re.findall(r"^\| `([\w-]+)", SCRIPTS.read_text(), re.MULTILINE))
-    assert explained == set(scripted_agent.STEPS)
+    assert explained == set(script_steps.STEPS)
 
 
 def test_the_first_script_of_the_page_can_be_followed() -> None:

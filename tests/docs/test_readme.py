@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codefleet.coders.registry import coder
-from codefleet.runner.repos import git as git_module
+from codefleet.runner.git import git as git_module
 from tests.docs.pages import PAGES, ROOT, blocks, name, steps
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

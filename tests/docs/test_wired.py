@@ -9,13 +9,13 @@ from pathlib import Path
 
 from codefleet.config import KEYS
 from codefleet.domain.events import KINDS
-from codefleet.doors.cli.program import COMMANDS
+from codefleet.doors.cli.commands import COMMANDS
 from tests.docs.pages import ROOT
 
 SOURCE = ROOT / "src"
 WALK = ROOT / "docs" / "explanation" / "the-walk.md"
 PROGRAMS = {
-    "codefleet.runner.keeper",
+    "codefleet.runner.process.keeper",
     "codefleet.coders.scripted_agent",
     "codefleet.coders.acp.bridge",
 }
@@ -103,7 +103,7 @@ def test_every_kind_of_event_is_emitted_somewhere() -> None:
         word.value
         for module in modules()
         for call in ast.walk(parsed(module))
-        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in TELLING
+        if isinstance(call, ast.Call) and _name(call.func) in TELLING
         for word in call.args
         if isinstance(word, ast.Constant)
     }
@@ -114,14 +114,21 @@ def test_every_kind_of_event_is_emitted_somewhere() -> None:
     assert set(KINDS) - told - paused == set()
 
 
-def test_only_the_core_reads_and_writes_the_store() -> None:
+def _name(function: ast.expr) -> str:
+    match function:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def test_nothing_goes_past_the_two_halves_to_the_core_and_its_store() -> None:
     around = [
         f"{module}:{node.lineno}"
         for module in modules()
         if module.startswith(("codefleet.doors", "codefleet.runner"))
         for node in ast.walk(parsed(module))
-        if isinstance(node, ast.Attribute) and node.attr == "store"
-        if ast.unparse(node.value).endswith("fleet")
+        if isinstance(node, ast.Attribute) and node.attr in ("core", "store")
+        if ast.unparse(node.value).endswith(("fleet", "dispatch", "Dispatch(fleet)", "own"))
     ]
     assert around == []
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from codefleet.domain.checking import checked
 from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId
+from codefleet.domain.validation import checked
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

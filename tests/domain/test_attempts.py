@@ -6,19 +6,20 @@ from typing import Any
 import pytest
 
 from codefleet.domain.errors import IllegalMove
-from codefleet.domain.lifecycle import THEN, Attempts, Seat, Then, adopt, claim, end, fail
+from codefleet.domain.lifecycle import Seat, adopt, claim, end
 from codefleet.domain.model import RunnerId, Task
 from codefleet.domain.noun import MOST
+from codefleet.domain.retries import AFTER_FAILURE, AfterFailure, RetryPolicy, fail
 from codefleet.domain.words import Outcome, Reason, State
 from tests.domain.samples import NOON, a_run, a_task
 
 LEASE = timedelta(seconds=30)
 SEAT = Seat(agent="scripted-2", runner=RunnerId("r2"), host="there", coder="scripted")
-POLICY = Attempts(limit=3, first_rest=timedelta(seconds=2), longest_rest=timedelta(minutes=5))
+POLICY = RetryPolicy(limit=3, first_rest=timedelta(seconds=2), longest_rest=timedelta(minutes=5))
 
-RETRIED = [reason for reason in Reason if THEN[reason] is Then.RETRY]
-WAITING = [reason for reason in Reason if THEN[reason] is Then.WAIT]
-FOR_A_HUMAN = [reason for reason in Reason if THEN[reason] is Then.HUMAN]
+RETRIED = [reason for reason in Reason if AFTER_FAILURE[reason] is AfterFailure.RETRY]
+WAITING = [reason for reason in Reason if AFTER_FAILURE[reason] is AfterFailure.WAIT]
+FOR_A_HUMAN = [reason for reason in Reason if AFTER_FAILURE[reason] is AfterFailure.HUMAN]
 
 
 def running(**fields: Any) -> Task:
@@ -96,7 +97,7 @@ def test_an_ended_run_is_no_longer_live_and_tells_why(outcome: Outcome) -> None:
 
 
 def test_every_reason_says_what_follows() -> None:
-    assert set(THEN) == set(Reason)
+    assert set(AFTER_FAILURE) == set(Reason)
 
 
 @pytest.mark.parametrize("reason", RETRIED)
@@ -162,6 +163,6 @@ def test_a_very_stubborn_task_still_rests_the_longest() -> None:
 
 def test_the_longest_rests_that_can_be_set_never_leave_the_calendar() -> None:
     longest = timedelta(seconds=MOST)
-    policy = Attempts(limit=99, first_rest=longest, longest_rest=longest)
+    policy = RetryPolicy(limit=99, first_rest=longest, longest_rest=longest)
     assert policy.backoff(99) == longest
     assert NOON + policy.backoff(99) > NOON

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codefleet.domain.condition import parse
 from codefleet.domain.errors import Invalid
+from codefleet.domain.workflow.condition import parse
 
 VALUES = {
     ("review", "status"): "blocked",

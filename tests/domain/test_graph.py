@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codefleet.domain.errors import Cycle
-from codefleet.domain.graph import critical_path, held_up_by, levels, order
+from codefleet.domain.graph import critical_path, held_up_by, holding_up, levels, order
 
 HOUSE = {
     "roof": ["walls"],
@@ -46,6 +46,12 @@ def test_a_failure_holds_up_exactly_what_needs_it_directly_or_not(
     held = held_up_by(failed, needs)
     assert len(held) == len(set(held))
     assert set(held) == {name for name in needs if needs_somehow(name, failed, needs)}
+
+
+@given(graphs())
+def test_every_task_knows_how_many_it_holds_up(needs: dict[str, list[str]]) -> None:
+    counts = {name: len(held_up_by(name, needs)) for name in needs}
+    assert holding_up(needs) == {name: many for name, many in counts.items() if many}
 
 
 @given(graphs(), st.data())

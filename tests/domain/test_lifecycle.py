@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.errors import IllegalMove
-from codefleet.domain.lifecycle import MOVES, THEN, WORDS, Then, Verb, allowed, move
+from codefleet.domain.lifecycle import MOVES, WORDS, Verb, allowed, move
+from codefleet.domain.retries import AFTER_FAILURE, AfterFailure
 from codefleet.domain.words import Reason, State
 from tests.domain.samples import NOON, a_task
 
@@ -120,7 +121,7 @@ def test_the_page_tells_what_follows_from_every_reason() -> None:
     rows = re.findall(
         r"^\| `(\w+)` \| (\w+) \| .+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert {Reason(reason): Then(then) for reason, then in rows} == THEN
+    assert {Reason(reason): AfterFailure(then) for reason, then in rows} == AFTER_FAILURE
     assert len(rows) == len(Reason)
 
 
@@ -144,7 +145,7 @@ def test_people_are_offered_only_what_would_change_something() -> None:
     assert allowed(waiting) == (Verb.LAND, Verb.REJECT, Verb.CANCEL, Verb.PAUSE)
     assert Verb.LAND not in allowed(waiting.evolve(approved=True))
     assert Verb.RESUME in allowed(waiting.evolve(paused=True))
-    assert allowed(waiting.evolve(approved=True, landing=True)) == ()
+    assert allowed(waiting.evolve(approved=True, is_landing=True)) == ()
     assert allowed(a_task(state=State.FAILED)) == (Verb.CANCEL, Verb.RETRY)
     assert allowed(a_task(state=State.COMPLETED)) == ()
 

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codefleet.domain.model import Change, Evidence, Result
 from codefleet.domain.result import corrected, read
-from codefleet.domain.words import Claimed
+from codefleet.domain.words import ReportedStatus
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -32,7 +32,7 @@ def test_a_whole_result_is_read_without_a_complaint() -> None:
         }
     )
     expected = Result(
-        status=Claimed.BLOCKED,
+        status=ReportedStatus.BLOCKED,
         summary="half of it",
         tests="14 passed",
         next_steps=("the other half",),
@@ -89,6 +89,7 @@ def test_git_overrules_what_it_says_of_files_and_commits() -> None:
 
 
 @given(st.dictionaries(NAMES | st.text(), ANYTHING) | ANYTHING)
+@example({"status": "completed", "summary": "a\0b"})
 def test_no_json_raises_and_all_of_it_can_be_stored(value: object) -> None:
     found, problems = read(json.dumps(value))
     assert Result.from_json((found or Result()).json()) == (found or Result())

@@ -142,14 +142,14 @@ def test_a_ready_task_is_held_by_nothing() -> None:
 def test_a_paused_task_and_a_paused_fleet_say_who_is_paused() -> None:
     paused = hold(a_task(paused=True), now=NOON, busy=[])
     fleet = hold(a_task(), now=NOON, busy=[], fleet_paused=True)
-    assert paused == Hold(Why.PAUSED, "it is paused")
-    assert fleet == Hold(Why.PAUSED, "the whole fleet is paused")
+    assert paused == Hold(why=Why.PAUSED, text="it is paused")
+    assert fleet == Hold(why=Why.PAUSED, text="the whole fleet is paused")
 
 
 def test_a_blocked_task_says_what_it_waits_for() -> None:
     unmet = [a_task("a"), a_task("b", state=State.RUNNING)]
     assert hold(a_task(), now=NOON, busy=[], unmet=unmet) == Hold(
-        Why.NEEDS, "waits for a, b", ids("a", "b")
+        why=Why.NEEDS, text="waits for a, b", behind=ids("a", "b")
     )
 
 
@@ -167,13 +167,13 @@ def test_a_task_whose_need_broke_is_held_up_by_it_and_not_by_those_still_under_w
         a_task("c", state=State.CANCELLED),
     ]
     assert hold(a_task(), now=NOON, busy=[], unmet=unmet) == Hold(
-        Why.HELD_UP, "held up by b (failed), c (cancelled)", ids("b", "c")
+        why=Why.HELD_UP, text="held up by b (failed), c (cancelled)", behind=ids("b", "c")
     )
 
 
 def test_a_task_whose_account_rests_says_so_unless_something_else_holds_it_anyway() -> None:
     told = "claude rests until 14:05:00 UTC (its limit is reached)"
-    assert hold(a_task(), now=NOON, busy=[], resting=told) == Hold(Why.ACCOUNT, told)
+    assert hold(a_task(), now=NOON, busy=[], resting=told) == Hold(why=Why.ACCOUNT, text=told)
     paused = hold(a_task(paused=True), now=NOON, busy=[], resting=told)
     assert paused is not None
     assert paused.why is Why.PAUSED
@@ -182,23 +182,27 @@ def test_a_task_whose_account_rests_says_so_unless_something_else_holds_it_anywa
 def test_a_resting_task_says_until_when_and_why() -> None:
     resting = a_task(not_before=LATER, reason=Reason.RATE_LIMIT)
     held = hold(resting, now=NOON, busy=[])
-    assert held == Hold(Why.TIME, "not before 12:05:00 UTC (rate limited)")
+    assert held == Hold(why=Why.TIME, text="not before 12:05:00 UTC (rate limited)")
 
 
 def test_a_time_on_another_day_or_in_another_zone_cannot_be_misread() -> None:
     tomorrow = hold(a_task(not_before=NOON + timedelta(days=1)), now=NOON, busy=[])
     elsewhere = LATER.astimezone(timezone(timedelta(hours=5)))
     abroad = hold(a_task(not_before=elsewhere), now=NOON, busy=[])
-    assert tomorrow == Hold(Why.TIME, "not before 2026-03-02 12:00 UTC")
-    assert abroad == Hold(Why.TIME, "not before 12:05:00 UTC")
+    assert tomorrow == Hold(why=Why.TIME, text="not before 2026-03-02 12:00 UTC")
+    assert abroad == Hold(why=Why.TIME, text="not before 12:05:00 UTC")
 
 
 def test_a_collision_says_with_whom_and_where() -> None:
     task = a_task(scope=["src/a.py"])
     same = hold(task, now=NOON, busy=[a_task("x", scope=["src/a.py"])])
     wider = hold(task, now=NOON, busy=[a_task("x", scope=["src/**"])])
-    assert same == Hold(Why.SCOPE, "waits for x: src/a.py is in its scope too", ids("x"))
-    assert wider == Hold(Why.SCOPE, "waits for x: src/a.py overlaps its scope src/**", ids("x"))
+    assert same == Hold(
+        why=Why.SCOPE, text="waits for x: src/a.py is in its scope too", behind=ids("x")
+    )
+    assert wider == Hold(
+        why=Why.SCOPE, text="waits for x: src/a.py overlaps its scope src/**", behind=ids("x")
+    )
 
 
 def an_agent(name: str, state: str) -> Agent:
@@ -210,7 +214,7 @@ def test_a_task_for_one_agent_waits_until_that_agent_is_idle() -> None:
     busy, free = an_agent("agent-7", "working"), an_agent("agent-7", "idle")
     other = an_agent("agent-1", "idle")
     assert hold(task, now=NOON, busy=[], agents=[other, busy]) == Hold(
-        Why.ASSIGNED, "waits for agent-7"
+        why=Why.ASSIGNED, text="waits for agent-7"
     )
     assert hold(task, now=NOON, busy=[], agents=[other, free]) is None
     assert hold(a_task(), now=NOON, busy=[], agents=[]) is None
@@ -219,7 +223,7 @@ def test_a_task_for_one_agent_waits_until_that_agent_is_idle() -> None:
 @pytest.mark.parametrize("agents", [[], [an_agent("agent-7", "offline")]])
 def test_a_task_for_an_agent_that_is_not_there_says_so(agents: list[Agent]) -> None:
     held = hold(a_task(assignee="agent-7"), now=NOON, busy=[], agents=agents)
-    assert held == Hold(Why.ASSIGNED, "waits for agent-7, but no runner has that seat now")
+    assert held == Hold(why=Why.ASSIGNED, text="waits for agent-7, but no runner has that seat now")
 
 
 def test_the_first_thing_a_human_can_do_is_told_first() -> None:

@@ -213,3 +213,16 @@ ODD_BUT_REAL = (
 @pytest.mark.parametrize("glob", ODD_BUT_REAL)
 def test_odd_but_real_names_are_a_scope(glob: str) -> None:
     scope.valid([glob])
+
+
+def test_names_that_differ_only_in_capitals_overlap_as_they_may_be_one_file() -> None:
+    assert scope.overlap(["src/Mail/**"], ["SRC/mail/send.py"])
+    assert scope.overlap(["[!a].txt"], ["A.txt"])
+    assert not scope.matches(["src/Mail/**"], "src/mail/send.py")
+
+
+def test_an_accent_is_the_same_however_it_is_encoded() -> None:
+    composed, decomposed = "caf\u00e9.py", "cafe\u0301.py"
+    assert scope.matches([decomposed], composed)
+    assert scope.matches([composed], decomposed)
+    assert scope.overlap([composed], [decomposed])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codefleet.domain import template
+from codefleet.domain.workflow import template
 
 NAMES = ["implement", "review-it"]
 VALUES = {

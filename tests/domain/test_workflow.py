@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from codefleet.domain import workflow
 from codefleet.domain.errors import Cycle, Invalid
 from codefleet.domain.model import Budget
-from codefleet.domain.plan import Plan
-from codefleet.domain.words import Landing
+from codefleet.domain.words import LandingMode
+from codefleet.domain.workflow import workflow
+from codefleet.domain.workflow.plan import Plan
 
 
 def stage(name: Any, **more: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def test_the_older_spelling_means_the_same() -> None:
     assert second.needs == ("implement",)
     assert second.stage is not None
     assert (second.stage.workflow, second.stage.number, second.stage.inherit) == ("w1", 1, True)
-    assert second.stage.landing is Landing.BRANCH
+    assert second.stage.lands is LandingMode.BRANCH
 
 
 def test_a_stage_hands_its_own_rules_to_its_task() -> None:
@@ -76,7 +76,7 @@ def test_a_stage_hands_its_own_rules_to_its_task() -> None:
     )
     assert b.max_attempts == 5
     assert b.stage
-    assert (b.stage.landing, b.stage.when) == (Landing.QUEUE, "a.status == 'x'")
+    assert (b.stage.lands, b.stage.when) == (LandingMode.QUEUE, "a.status == 'x'")
     assert c.stage
     assert c.stage.carries_on
     assert d.stage
@@ -160,9 +160,3 @@ def test_what_is_no_workflow_is_refused(said: object) -> None:
 
 def test_code_in_a_prompt_is_not_taken_for_a_variable() -> None:
     plan(stage("a", prompt='use {user.name} and {"b": 1} and {stage_x_y}'))
-
-
-def test_a_coder_that_nobody_knows_is_refused() -> None:
-    described = plan(stage("a", coder="clawd"))
-    with pytest.raises(Invalid, match="there is no coder 'clawd'"):
-        workflow.check_coders(described, {"claude", "codex"})

@@ -231,10 +231,11 @@ BAD_FILES = {
         'entry 1 (A): checks: should be a list, not "pytest"',
     ),
     "k.yaml": ("- {title: A, not_before: soon}", "entry 1 (A): 'soon' is not a time"),
+    "k2.yaml": ("- {title: A, not_before: 0001-01-01}", "entry 1 (A): '0001-01-01' is not a time"),
     "l.yaml": ("- {title: A, scope: ['../x']}", "not a file scope"),
     "m.yaml": ("", "contains no tasks"),
     "n.yaml": ("- title: !!python/object/apply:os.system [ls]", "not YAML"),
-    "p.yaml": ("- {title: A, coder: nope}", "entry 1 (A): no coder 'nope'"),
+    "p.yaml": ("- {title: A, coder: nope}\n- {title: B}", "entry 1 (A): no coder 'nope'"),
     "q.yaml": ("- {title: A, checks: ['a | b']}", "'a | b' runs without a shell"),
     "o.yaml": ("- title: \x1b[31m", "not YAML"),
 }

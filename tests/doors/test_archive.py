@@ -191,7 +191,9 @@ async def test_a_story_stays_whole_until_its_task_has_long_been_finished(home: P
     long_ago = task("longago", state=State.COMPLETED)
     told = [event(task=each.id) for each in (lately, long_ago)]
     async with open_fleet(home, create=True, clock=clock) as fleet:
-        await fleet.store.write(Write(tasks=[lately, long_ago], events=[*told, event("later")]))
+        await fleet.core.store.write(
+            Write(tasks=[lately, long_ago], events=[*told, event("later")])
+        )
         assert (await fleet.archive(older_than=timedelta(days=30))).events == 1
         assert [each.task for each in await fleet.events()] == ["lately", None, None]
 
@@ -202,7 +204,7 @@ async def test_what_was_spent_is_not_even_written_to_the_archive(home: Path) -> 
     clock = StillClock()
     clock.advance(days=1)
     async with open_fleet(home, create=True, clock=clock) as fleet:
-        await fleet.store.write(Write(tasks=[done], events=[used, event("later")]))
+        await fleet.core.store.write(Write(tasks=[done], events=[used, event("later")]))
         moved = await fleet.archive(older_than=timedelta())
         assert (moved.events, list(moved.files)) == (0, [])
         assert (await fleet.cost(by=[], since=START))[0].usage.cost_usd == 0.5

@@ -123,7 +123,7 @@ def test_the_end_of_the_program_is_taken_into_account(cli: Cli, tmp_path: Path) 
 def test_a_human_reads_a_line_for_each_signal_and_the_outcome(cli: Cli) -> None:
     shown = cli("coders", "read", "codex", str(RECORDED / "codex-tool.jsonl")).out
     assert "Said  text=All done." in shown
-    assert "Touched  path=/repo/hello.txt" in shown
+    assert "Changed  path=/repo/hello.txt" in shown
     assert shown.splitlines()[-4:] == [
         "ok         yes",
         "session    01a1e069-6a77-7790-8855-6d457f81401e",

@@ -23,7 +23,7 @@ def spent(home: Path, *lines: dict[str, Any]) -> None:
 
     async def write() -> None:
         async with open_fleet(home) as fleet:
-            now = await fleet.store.now()
+            now = await fleet.core.store.now()
             events = [
                 Event(
                     at=now - timedelta(days=line.pop("days", 0)),
@@ -33,7 +33,7 @@ def spent(home: Path, *lines: dict[str, Any]) -> None:
                 )
                 for line in (dict(line) for line in lines)
             ]
-            await fleet.store.write(Write(events=events))
+            await fleet.core.store.write(Write(events=events))
 
     asyncio.run(write())
 

@@ -1,14 +1,16 @@
 """What the doctor reports about agent programs: small real programs on the PATH."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from codefleet.coders import registry
-from codefleet.runner.agents import probe
+from codefleet.runner.programs import probe
 from tests.doors.conftest import Cli
 from tests.gitrepo import SampleRepo
 
@@ -274,3 +276,24 @@ def test_a_worktree_in_which_somebody_works_is_named_with_the_process(
         told = fleet("doctor").out
         shell.kill()
     assert f"worktree {folder} is not used: sleep (process {shell.pid}) is working in it" in told
+
+
+@pytest.mark.slow
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("", ["platform Linux on Linux\n"]),
+        ("posix", ["platform POSIX on Linux, which is weaker", "clears its environment is not"]),
+        ("macos", ["platform Linux on Linux\n", "FLEET_PLATFORM=macos has no effect"]),
+    ],
+)
+def test_the_doctor_names_the_platform_and_what_is_weaker_on_it(
+    fleet: Cli, asked: str, told: list[str]
+) -> None:
+    env = {**os.environ, "FLEET_PLATFORM": asked}
+    argv = [sys.executable, "-m", "codefleet", "doctor"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    for words in told:
+        assert words in done.stdout

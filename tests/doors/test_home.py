@@ -171,6 +171,7 @@ def test_the_doctor_misses_a_trunk_that_is_gone(fleet: Cli, repo: SampleRepo) ->
     assert "there is no branch main" in result.out
 
 
+@pytest.mark.slow
 def test_a_trunk_that_was_renamed_is_told_with_the_way_on(fleet: Cli, repo: SampleRepo) -> None:
     repo.git("branch", "--move", "main", "other")
     fleet("config", "set", "attempts", "1")
@@ -316,6 +317,7 @@ def test_a_moved_repository_that_the_fleet_has_worked_on_is_known_again(
     assert (there / "two.txt").read_text().strip() == "2"
 
 
+@pytest.mark.slow
 def test_a_moved_repository_without_work_of_the_fleet_is_known_again_when_one_says_so(
     fleet: Cli, repo: SampleRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +343,7 @@ def test_a_second_clone_is_no_moved_repository(
     assert "clone is a repo of this fleet" in fleet("init").err
 
 
+@pytest.mark.slow
 def test_a_copy_beside_a_repository_that_the_fleet_has_worked_on_is_another_repo(
     fleet: Cli, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +354,7 @@ def test_a_copy_beside_a_repository_that_the_fleet_has_worked_on_is_another_repo
     assert f"repo shop: {repo.path}" in fleet("doctor").out
 
 
+@pytest.mark.slow
 def test_a_new_repository_is_not_taken_for_one_that_vanished(
     fleet: Cli, repo: SampleRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,3 +364,10 @@ def test_a_new_repository_is_not_taken_for_one_that_vanished(
     shutil.rmtree(repo.path)
     assert "store is a repo of this fleet" in fleet("init").err
     assert f"repo shop: there is no {repo.path}" in fleet("doctor").out
+
+
+def test_a_repo_whose_name_differs_only_in_capitals_gets_another_name(
+    fleet: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(make_repo(tmp_path / "other" / "SHOP", {"README.md": "# shop\n"}).path)
+    assert "SHOP-2 is a repo of this fleet" in fleet("init").err

@@ -6,6 +6,7 @@ import pytest
 
 from tests.doors.conftest import Cli
 from tests.doors.terminal import terminal
+from tests.runner.forged import rewrite_unnoticed
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,17 @@ def test_the_store_of_the_last_good_settings_is_read(
     (home / "fleet.toml").write_text(f"{elsewhere}agents = [\n")
     assert "Only here" in fleet("list").out
     assert (home / ".fleet.toml.last-good").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_last_good_settings_are_the_last_even_if_their_file_is_as_old_as_before(
+    fleet: Cli, home: Path
+) -> None:
+    file = home / "fleet.toml"
+    file.write_text("agents = 7\n")
+    fleet("list")
+    rewrite_unnoticed(file, "agents = 8\n")
+    fleet("list")
+    assert (home / ".fleet.toml.last-good").read_text() == "agents = 8\n"
 
 
 def test_no_other_fleet_is_shown_where_the_last_good_store_is_not_known(

@@ -11,7 +11,7 @@ import pytest
 from codefleet.config import without_password
 from codefleet.domain.model import Runner, RunnerId
 from codefleet.ports import Write
-from codefleet.runner.process import Process
+from codefleet.runner.process.identity import Process
 from codefleet.store.sqlite.store import SqliteStore
 from codefleet.wiring import SystemClock
 from tests import postgres
@@ -72,7 +72,7 @@ def test_a_fleet_with_a_living_runner_does_not_move(filled: Cli, home: Path, dat
             seats=("x",),
             seen_at=await store.now(),
         )
-        await store.write(Write(runners=[runner]))
+        await store.write(Write(records=[runner]))
         await store.close()
 
     asyncio.run(join())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner.crash import record
+from codefleet.runner.crash_log import record
 from tests.doors.conftest import Cli, program
 from tests.doors.test_add import added
 

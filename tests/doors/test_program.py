@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.doors.cli.program import COMMANDS
+from codefleet.doors.cli.commands import COMMANDS
 from tests.doors.conftest import START, Cli, on_a_terminal, program
 from tests.doors.test_add import added
 from tests.gitrepo import SampleRepo

@@ -8,7 +8,8 @@ import pytest
 
 from codefleet.config import KEYS
 from codefleet.domain.events import KINDS
-from codefleet.doors.cli.program import COMMANDS
+from codefleet.doors.cli.commands import COMMANDS
+from codefleet.fleet import Fleet
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -23,7 +24,7 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["cli.md", "config.md", "events.md", "mcp.md"])
+@pytest.mark.parametrize("page", ["cli.md", "config.md", "events.md", "library.md", "mcp.md"])
 def test_a_page_is_as_the_code_would_write_it(generate: ModuleType, page: str) -> None:
     written = (DOCS / "reference" / page).read_text(encoding="utf-8")
     assert written == generate.pages()[page], "run `make docs`"
@@ -34,6 +35,15 @@ def test_every_command_setting_and_event_is_in_the_reference(generate: ModuleTyp
     assert [name for name in COMMANDS if f"### fleet {name}\n" not in pages["cli.md"]] == []
     assert [key for key in KEYS if f"| `{key}` |" not in pages["config.md"]] == []
     assert [kind for kind in KINDS if f"| `{kind}` |" not in pages["events.md"]] == []
+
+
+def test_every_name_of_the_fleet_is_in_the_reference_with_an_explanation(
+    generate: ModuleType,
+) -> None:
+    public = [name for name in dir(Fleet) if not name.startswith("_")]
+    page = generate.pages()["library.md"]
+    assert [name for name in public if f"### {name}\n" not in page] == []
+    assert [name for name in public if not getattr(Fleet, name).__doc__] == []
 
 
 def test_every_command_and_option_has_words_of_help(generate: ModuleType) -> None:

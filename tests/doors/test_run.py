@@ -15,6 +15,7 @@ from subprocess import PIPE
 import pytest
 
 from codefleet.domain.errors import NEEDS_HUMAN
+from codefleet.fleet.dispatch import Dispatch
 from codefleet.wiring import open_fleet
 from tests.doors.conftest import START, Cli, on_a_terminal
 from tests.doors.terminal import terminal
@@ -188,13 +189,14 @@ def runner_at_work(until: str) -> Iterator[subprocess.Popen[str]]:
         subprocess.Popen([*command, "run"], stdout=PIPE, stderr=PIPE, text=True) as runner,
         subprocess.Popen([*command, "log", "-f"], stdout=PIPE, text=True) as log,
     ):
-        assert log.stdout
-        assert any(until in line for line in log.stdout)
-        log.kill()
         try:
+            assert log.stdout
+            assert any(until in line for line in log.stdout)
+            log.kill()
             yield runner
         finally:
-            runner.terminate()  # a failing test leaves no runner behind
+            log.kill()
+            runner.terminate()  # a failing test leaves nothing behind
 
 
 def test_ctrl_c_stops_the_runner_gently_and_its_work_goes_on_later(fleet: Cli) -> None:
@@ -299,9 +301,11 @@ def test_a_runner_under_nohup_outlives_its_terminal(fleet: Cli, tmp_path: Path) 
     with runner_on_a_terminal("halfway", "nohup") as runner:
         go.touch()
         with subprocess.Popen([sys.executable, "-c", START, "log", "-f"], stdout=PIPE) as log:
-            assert log.stdout
-            assert any(b"task.completed" in line for line in log.stdout)
-            log.kill()
+            try:
+                assert log.stdout
+                assert any(b"task.completed" in line for line in log.stdout)
+            finally:
+                log.kill()
         assert runner.poll() is None
         runner.terminate()
         assert runner.wait(timeout=60) == 143
@@ -339,7 +343,9 @@ def test_a_runner_without_seats_is_shown_as_standing_by(fleet: Cli, home: Path) 
     async def join() -> None:
         async with open_fleet(home) as opened:
             for host, seats in {"lab-3": 0, "lab-4": 1, "lab-5": 0}.items():
-                await opened.join(host=host, pid=1, pid_started=1.0, seats=seats, coder=None)
+                await Dispatch(opened).join(
+                    host=host, pid=1, pid_started=1.0, seats=seats, coder=None
+                )
 
     asyncio.run(join())
     for command in ("agents", "status"):

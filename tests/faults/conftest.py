@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.repository import register
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 
@@ -82,14 +83,20 @@ def runners(home: Path) -> Iterator[Runners]:
     runners = Runners(home)
     yield runners
     runners.stop_all()
-    for process in agents_alive(home):
-        process.kill()
+    kill_agents(home)
 
 
 def agents_alive(home: Path) -> list[psutil.Process]:
     """Every process that belongs to a run of this fleet: keepers, agents and what they started."""
     runs = {folder.name for folder in (home / "runs").glob("*")}
     return [process for process in psutil.process_iter() if _run_of(process, home) in runs]
+
+
+def kill_agents(home: Path) -> None:
+    """End whatever belongs to a run of this fleet; it may end by itself at any moment."""
+    for process in agents_alive(home):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def _run_of(process: psutil.Process, home: Path) -> str | None:

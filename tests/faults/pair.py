@@ -31,12 +31,12 @@ class Pair(NamedTuple):
             machine.start("2")
 
         async def all_done() -> bool:
-            return set(await self.fleet.store.counts()) == {State.COMPLETED}
+            return set(await self.fleet.core.store.counts()) == {State.COMPLETED}
 
         try:
             await until(all_done, within_s)
         except TimeoutError:
-            counts = await self.fleet.store.counts()
+            counts = await self.fleet.core.store.counts()
             raise AssertionError(f"{counts}\n{self.ada.log()}\n{self.bob.log()}") from None
 
     async def stop(self) -> None:

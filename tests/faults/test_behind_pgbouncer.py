@@ -43,8 +43,8 @@ async def test_two_machines_share_a_backlog_through_a_pool(tmp_path: Path) -> No
         await machines.work(BOUND_S)
         await machines.stop()
         await machines.assert_each_landed_once()
-        runs = await machines.fleet.store.runs()
+        runs = await machines.fleet.core.store.runs()
         assert len(runs) == TASKS
         assert {run.host for run in runs} == {"ada", "bob"}
-        seqs = [event.seq for event in await machines.fleet.store.events(limit=100_000)]
+        seqs = [event.seq for event in await machines.fleet.core.store.events(limit=100_000)]
         assert seqs == list(range(1, len(seqs) + 1))

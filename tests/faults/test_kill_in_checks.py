@@ -8,7 +8,7 @@ from codefleet.domain.errors import NEEDS_HUMAN
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.process import Process
+from codefleet.runner.process.identity import Process
 from tests.faults.conftest import SETTINGS, Runners, landed_tasks, until
 from tests.gitrepo import SampleRepo
 from tests.script import script

@@ -9,7 +9,7 @@ import pytest
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.places import Places
+from codefleet.runner.paths import Paths
 from tests.faults.conftest import SETTINGS, Runners, agents_alive, until
 from tests.gitrepo import SampleRepo
 from tests.script import script
@@ -52,12 +52,12 @@ async def test_kills_of_the_runner_in_the_middle_of_talks_lose_and_repeat_nothin
     await until(lambda: _all_have_begun(fleet, tasks))
     for number in range(MESSAGES):
         # Every message is sent and delivered, so there are at least this many events.
-        goal = await fleet.store.last_seq() + TALKS + chance.randint(1, TALKS)
+        goal = await fleet.core.store.last_seq() + TALKS + chance.randint(1, TALKS)
         for task in tasks:
             await fleet.send(task.id, f"word {number}")
 
         async def has_come_further(goal: int = goal) -> bool:
-            return await fleet.store.last_seq() >= goal
+            return await fleet.core.store.last_seq() >= goal
 
         await until(has_come_further)
         runners.kill(runner)
@@ -69,7 +69,7 @@ async def test_kills_of_the_runner_in_the_middle_of_talks_lose_and_repeat_nothin
 
 
 async def _all_have_begun(fleet: Fleet, tasks: list[Task]) -> bool:
-    said = await fleet.store.events(kinds=["run.said"])
+    said = await fleet.core.store.events(kinds=["run.said"])
     return {event.task for event in said} == {task.id for task in tasks}
 
 
@@ -78,11 +78,13 @@ async def assert_all_was_said_once(fleet: Fleet, repo: SampleRepo, task: Task, n
     [run] = await fleet.runs_of(task.id)
     heard = [line for n in range(MESSAGES) for line in ("may do", f"word {n}")]
     assert repo.read("main", f"heard-{number}.txt").splitlines() == heard
-    said = (Places(fleet.home).run(run) / "input.jsonl").read_text().splitlines()
+    said = (Paths(fleet.home).run(run) / "input.jsonl").read_text().splitlines()
     assert Counter(json.loads(line)["type"] for line in said) == {
         "say": 1 + MESSAGES,
         "permit": 2 * MESSAGES,
     }
-    told = await fleet.store.events(task=task.id, kinds=["run.permission", "message.delivered"])
+    told = await fleet.core.store.events(
+        task=task.id, kinds=["run.permission", "message.delivered"]
+    )
     kinds = Counter(event.data.get("verdict", event.kind) for event in told)
     assert kinds == {"allow": MESSAGES, "deny": MESSAGES, "message.delivered": MESSAGES}

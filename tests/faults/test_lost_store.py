@@ -10,7 +10,7 @@ import pytest
 from codefleet.domain.model import Draft
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.repository import register
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 from tests.faults.conftest import Runners, agents_alive, until
 from tests.gitrepo import SampleRepo

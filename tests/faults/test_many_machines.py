@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from codefleet.domain.model import Draft, Run
+from codefleet.domain.model import Draft, Run, Runner
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
@@ -52,20 +52,20 @@ class Site(NamedTuple):
     """Runs of frozen machines, as they were once others had taken over their tasks."""
 
     async def live_on(self, machine: Machine) -> list[Run]:
-        return [r for r in await self.fleet.store.runs(live=True) if r.host == machine.name]
+        return [r for r in await self.fleet.core.store.runs(live=True) if r.host == machine.name]
 
     async def taken_over(self, runs: Sequence[Run]) -> Sequence[Run]:
         """Wait until none of these runs is live, and return them as they are then."""
         ids = [run.id for run in runs]
 
         async def all_ended() -> bool:
-            return not any(run.is_live for run in await self.fleet.store.runs(ids=ids))
+            return not any(run.is_live for run in await self.fleet.core.store.runs(ids=ids))
 
         await until(all_ended, BOUND_S)
-        return await self.fleet.store.runs(ids=ids)
+        return await self.fleet.core.store.runs(ids=ids)
 
     async def completed(self) -> int:
-        return (await self.fleet.store.counts()).get(State.COMPLETED, 0)
+        return (await self.fleet.core.store.counts()).get(State.COMPLETED, 0)
 
     async def ahead(self, by: int = AHEAD) -> None:
         """Wait until the fleet has completed some more tasks, or all of them."""
@@ -80,10 +80,14 @@ class Site(NamedTuple):
         return await self.completed() >= goal
 
     async def _is_silent(self, host: str) -> bool:
-        now = await self.fleet.store.now()
+        now = await self.fleet.core.store.now()
         lease = timedelta(seconds=LEASE_S)
-        seen = [r.seen_at + lease for r in await self.fleet.store.runners() if r.host == host]
-        held = [r.lease_until for r in await self.fleet.store.runs(live=True) if r.host == host]
+        seen = [
+            r.seen_at + lease for r in await self.fleet.core.store.records(Runner) if r.host == host
+        ]
+        held = [
+            r.lease_until for r in await self.fleet.core.store.runs(live=True) if r.host == host
+        ]
         return all(moment < now for moment in (*seen, *held))
 
 
@@ -204,12 +208,12 @@ async def test_every_task_lands_once_whatever_breaks(site: Site) -> None:
     for machine in site.machines:
         await asyncio.to_thread(machine.stop)
     assert turn >= len(FAULTS)
-    assert await site.fleet.store.counts() == {State.COMPLETED: TASKS}
+    assert await site.fleet.core.store.counts() == {State.COMPLETED: TASKS}
     tasks = await site.fleet.list(TaskQuery())
     assert Counter(landed_tasks(site.remote)) == Counter(task.id for task in tasks)
     assert site.lost
     assert {run.note for run in site.lost} == {"its runner went away"}
-    now = await site.fleet.store.runs(ids=[run.id for run in site.lost])
+    now = await site.fleet.core.store.runs(ids=[run.id for run in site.lost])
     assert _as_they_ended(now) == _as_they_ended(site.lost), (
         "a frozen machine may add that it is back, and what it had made, but nothing else"
     )

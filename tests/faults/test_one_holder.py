@@ -61,6 +61,7 @@ async def add(fleet: Fleet, title: str, *steps: str) -> Task:
     return (await fleet.add([Draft(title=title, prompt=script(*steps))]))[0]
 
 
+@pytest.mark.slow
 async def test_a_runner_that_slept_past_its_lease_hands_on_no_folder_that_is_in_use(
     fleet: Fleet, repo: SampleRepo, runners: Runners, trap: Trap, tmp_path: Path
 ) -> None:
@@ -90,7 +91,7 @@ async def test_a_runner_that_slept_past_its_lease_hands_on_no_folder_that_is_in_
     gate.touch()
 
     async def is_over() -> bool:
-        return (await fleet.store.counts()) == {State.COMPLETED: 2}
+        return (await fleet.core.store.counts()) == {State.COMPLETED: 2}
 
     await until(is_over, 60)
     assert ours != theirs

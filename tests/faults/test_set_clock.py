@@ -16,6 +16,7 @@ import pytest
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
+from codefleet.fleet.dispatch import Dispatch
 from codefleet.ports import TaskQuery
 from tests.faults.conftest import Runners, landed_tasks, until
 from tests.gitrepo import SampleRepo
@@ -90,10 +91,10 @@ def waits(number: int, folder: Path) -> Draft:
 
 async def renewed(fleet: Fleet, times: int = 4) -> None:
     """Wait until every live run has renewed its lease several times."""
-    before = {run.id: run.version for run in await fleet.live_runs()}
+    before = {run.id: run.version for run in await Dispatch(fleet).live_runs()}
 
     async def seen() -> bool:
-        now = {run.id: run.version for run in await fleet.live_runs()}
+        now = {run.id: run.version for run in await Dispatch(fleet).live_runs()}
         return all(now.get(name, -1) >= version + times for name, version in before.items())
 
     await until(seen, BOUND_S)

@@ -27,9 +27,9 @@ async def test_two_runners_share_five_hundred_instant_tasks_fairly(
     both = [runners.start(agents=2), runners.start(agents=2)]
     for runner in both:
         await runners.finished(runner, within_s=550)
-    assert (await fleet.store.counts()) == {State.COMPLETED: TASKS}
+    assert (await fleet.core.store.counts()) == {State.COMPLETED: TASKS}
     assert Counter(landed_tasks(repo)) == Counter(task.id for task in tasks)
-    runs = await fleet.store.runs(tasks=[task.id for task in tasks])
+    runs = await fleet.core.store.runs(tasks=[task.id for task in tasks])
     assert len(runs) == TASKS
     shares = Counter(run.runner for run in runs)
     assert len(shares) == 2

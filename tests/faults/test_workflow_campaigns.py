@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from codefleet.domain import workflow
-from codefleet.domain.plan import Plan
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import State
+from codefleet.domain.workflow import workflow
+from codefleet.domain.workflow.plan import Plan
 from codefleet.fleet import Fleet
 from tests.faults.conftest import Runners, agents_alive, until
 from tests.gitrepo import SampleRepo
@@ -40,7 +40,7 @@ def chains(*steps: str) -> Plan:
 
 async def assert_ran_once(fleet: Fleet, stands: WorkflowStatus) -> None:
     assert Counter(task.state for task in stands.tasks) == {State.COMPLETED: len(stands.tasks)}
-    runs = await fleet.store.runs(tasks=[task.id for task in stands.tasks])
+    runs = await fleet.core.store.runs(tasks=[task.id for task in stands.tasks])
     assert Counter(run.task for run in runs) == {task.id: 1 for task in stands.tasks}
 
 
@@ -107,4 +107,4 @@ async def test_twenty_agents_that_exit_at_once_all_come_to_an_end(
 
     await until(all_ended)
     assert runner.wait(timeout=60) == 1
-    assert not await fleet.store.runs(live=True)
+    assert not await fleet.core.store.runs(live=True)

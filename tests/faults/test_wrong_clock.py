@@ -75,20 +75,20 @@ def backlog(later: datetime) -> list[Draft]:
 
 
 async def test_an_hour_of_skew_on_one_runner_changes_nothing(machines: Pair) -> None:
-    begun = await machines.fleet.store.now()
+    begun = await machines.fleet.core.store.now()
     later = begun + timedelta(seconds=LATER_S)
     tasks = [*await machines.fleet.add(backlog(later)), await typed_by_bob(machines)]
     await machines.work(BOUND_S)
     await assert_nobody_is_taken_for_dead(machines)
     await machines.stop()
-    ended = await machines.fleet.store.now()
+    ended = await machines.fleet.core.store.now()
     await machines.assert_each_landed_once()
     assert_a_clock_was_wrong(machines.remote, ended)
-    runs = await machines.fleet.store.runs()
+    runs = await machines.fleet.core.store.runs()
     assert {run.host for run in runs} == {"ada", "bob"}
     assert_every_run_is_its_runners_own(runs)
     assert_starts_go_by_the_clock_of_the_store(tasks, runs)
-    assert_in_order(await machines.fleet.store.events(limit=100_000), begun, ended)
+    assert_in_order(await machines.fleet.core.store.events(limit=100_000), begun, ended)
 
 
 async def typed_by_bob(machines: Pair) -> Task:

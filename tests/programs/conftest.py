@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import tomlkit
 
-from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Run, Task
+from codefleet.domain.validation import checked
 from codefleet.fleet import Fleet
-from codefleet.runner.custody import Exit, Kept, adopt
-from codefleet.runner.places import Places
-from codefleet.runner.repos.repository import register
+from codefleet.runner.paths import Paths
+from codefleet.runner.process.custody import AgentProcess, Exit, adopt
+from codefleet.runner.repos import register
 from codefleet.testing.model_server import ModelServer, prompt
 from codefleet.wiring import open_fleet
-from tests.faults.conftest import agents_alive
+from tests.faults.conftest import agents_alive, kill_agents
 from tests.gitrepo import SampleRepo, make_repo
 from tests.programs.install import INSTALL_WITHIN_S, NotInstallable, program
 from tests.programs.setups import Options, options, over_acp
@@ -83,8 +83,8 @@ class Station:
     async def runs(self, task: Task) -> list[Run]:
         return list(await self.fleet.runs_of(task.id))
 
-    async def kept(self, run: Run) -> Kept:
-        kept = await adopt(Places(self.home).run(run))
+    async def kept(self, run: Run) -> AgentProcess:
+        kept = await adopt(Paths(self.home).run(run))
         assert kept
         return kept
 
@@ -110,8 +110,7 @@ async def station(
         await register(fleet, repo.path)
         station = Station(name, coder, fleet, server, given)
         yield station
-        for process in agents_alive(station.home):
-            process.kill()
+        kill_agents(station.home)
 
 
 def installed(name: str, url: str, folder: Path) -> Options:

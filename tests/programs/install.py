@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from web.tools.lock import NotLocked, refuse_unlocked
+
 LOCKS = Path(__file__).with_name("locks")
 LOCK = "package-lock.json"
 INSTALL_WITHIN_S = 600
@@ -63,6 +65,10 @@ CLIENTS = {
     "mcp-inspector": Pin("@modelcontextprotocol/inspector", "2.12.0", ".bin/mcp-inspector"),
 }
 """What others command the fleet with: the TypeScript SDK's client, and the inspector."""
+BROWSERS = {"chromium": Pin("@sparticuz/chromium", "153.0.0", "@sparticuz/chromium")}
+"""Chromium, packed: `tests.web.chromium` unpacks it."""
+CHECKERS = {"axe": Pin("axe-core", "4.14.0", "axe-core/axe.min.js")}
+"""What looks for barriers in a page: `tests.web.test_barriers` runs it there."""
 SERVERS = {
     f"postgres-{version.split('.')[0]}": Pin(
         "@embedded-postgres/linux-{machine}",
@@ -73,11 +79,12 @@ SERVERS = {
     for version in ("14.23.0-beta.17", "15.18.0-beta.17", "16.14.0-beta.17", "17.10.0-beta.17")
 }
 """PostgreSQL versions older than the test dependency: a folder of programs each."""
+ALL = {**PINS, **CLIENTS, **BROWSERS, **CHECKERS, **SERVERS}
 
 
 def program(name: str) -> Path:
     """The path of a pinned program, installed by whoever needs it first."""
-    pin = _for_this_machine({**PINS, **CLIENTS, **SERVERS}[name])
+    pin = _for_this_machine(ALL[name])
     folder = cache() / f"{name}-{pin.version}"
     with alone(cache() / f"{name}.lock"):
         if not folder.is_dir():
@@ -116,24 +123,11 @@ def _install(pin: Pin, folder: Path) -> None:
         if not _lock_of(pin).exists():
             raise NotInstallable(f"{pin.package}@{pin.version} has no lock; write one with --lock")
         shutil.copy(_lock_of(pin), draft / LOCK)
-        # Not `npm ci`: it also insists on optional packages for other kinds of machines.
         call("npm", "install", *QUIETLY, *([] if pin.is_set_up else ["--ignore-scripts"]), at=draft)
-        _compare(draft / "node_modules" / f".{LOCK}", _lock_of(pin))
-
-
-def _compare(installed: Path, locked: Path) -> None:
-    """Refuse what the lock does not list, except optional packages for other kinds of machines."""
-    known = _packages(locked)
-    for name, about in _packages(installed).items():
-        is_known = known.get(name, {}).get("integrity") == about.get("integrity")
-        if not (is_known or about.get("optional")):
-            raise NotInstallable(f"{locked.name} does not lock {name}")
-
-
-def _packages(lock: Path) -> dict[str, dict[str, object]]:
-    packages: dict[str, dict[str, object]] = json.loads(lock.read_text())["packages"]
-    packages.pop("", None)
-    return packages
+        try:
+            refuse_unlocked(draft / "node_modules" / f".{LOCK}", _lock_of(pin))
+        except NotLocked as why:
+            raise NotInstallable(str(why)) from None
 
 
 def _ask_for(pin: Pin, folder: Path) -> None:
@@ -162,7 +156,7 @@ def lock(pin: Pin, draft: Path) -> None:
 def lock_all() -> None:
     """Lock every package again, for this kind of machine."""
     LOCKS.mkdir(exist_ok=True)
-    for pin in {**PINS, **CLIENTS, **SERVERS}.values():
+    for pin in ALL.values():
         with tempfile.TemporaryDirectory() as draft:
             lock(_for_this_machine(pin), Path(draft))
 
@@ -200,5 +194,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--lock"]:
         lock_all()
         sys.exit()
-    for name in (*PINS, *CLIENTS, *SERVERS):
+    for name in ALL:
         program(name)

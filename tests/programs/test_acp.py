@@ -6,8 +6,9 @@ import signal
 import psutil
 import pytest
 
+from codefleet.domain.model import Message
 from codefleet.domain.words import Outcome, Reason, State
-from codefleet.runner.custody import Kept
+from codefleet.runner.process.custody import AgentProcess
 from tests.gitrepo import SampleRepo
 from tests.programs.conftest import FIRST_TIME_S, Station
 from tests.programs.stories import GEMINI_REFUSALS, ProgramStories, WorkStories
@@ -39,7 +40,7 @@ class AcpStories(WorkStories):
         await station.crew.work()
         [run] = await station.runs(task)
         assert (await station.task(task)).state is State.COMPLETED, run.note
-        told = await station.fleet.store.events(task=task.id, kinds=["run.permission"])
+        told = await station.fleet.core.store.events(task=task.id, kinds=["run.permission"])
         assert [event.text for event in told] == [
             "allow edit src/new.py",
             "deny execute touch forbidden",
@@ -57,7 +58,7 @@ class AcpStories(WorkStories):
         await station.fleet.send("agent-1", "MIND THE TESTS")
 
         async def delivered() -> bool:
-            return not await station.fleet.store.messages(open_only=True)
+            return not await station.fleet.core.store.records(Message, open_only=True)
 
         await station.crew.wait_for(delivered)
         go.touch()
@@ -98,7 +99,7 @@ class AcpStories(WorkStories):
         assert station.left_behind() == []
 
     @staticmethod
-    def agent_of(kept: Kept) -> psutil.Process:
+    def agent_of(kept: AgentProcess) -> psutil.Process:
         """The agent itself: the only child of the bridge."""
         [agent] = psutil.Process(kept.agent.pid).children()
         return agent

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from codefleet.domain.model import Message
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.testing.model_server import prompt
 from tests.gitrepo import SampleRepo
@@ -87,7 +88,7 @@ class TestClaude(ProgramStories):
         await station.crew.work()
         [run] = await station.runs(task)
         assert (await station.task(task)).state is State.COMPLETED, run.note
-        told = await station.fleet.store.events(task=task.id, kinds=["run.permission"])
+        told = await station.fleet.core.store.events(task=task.id, kinds=["run.permission"])
         assert [event.text for event in told] == [
             f"allow Bash {MAKE}",
             "deny Write secret/key",
@@ -132,7 +133,7 @@ class TestClaude(ProgramStories):
         assert sent.run == f"{task.id}.1"
 
         async def delivered() -> bool:
-            return not await station.fleet.store.messages(open_only=True)
+            return not await station.fleet.core.store.records(Message, open_only=True)
 
         await station.crew.wait_for(delivered)
         go.touch()

@@ -58,7 +58,7 @@ class TestCodex(ProgramStories):
 
         await station.crew.until(station.crew.loop(), waits)
         waiting = await station.task(task)
-        now = await station.fleet.store.now()
+        now = await station.fleet.core.store.now()
         assert (waiting.state, waiting.attempts) == (State.PENDING, 0)
         [rest] = await station.fleet.rests()
         assert coder_of(rest.account) == "codex"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from codefleet.config import Config
-from codefleet.domain.checking import checked
-from codefleet.runner.agents.roll_call import roll_call
-from codefleet.runner.finding import Finding
+from codefleet.domain.validation import checked
+from codefleet.runner.doctor.coder_programs import check_coders
+from codefleet.runner.doctor.findings import Finding
 from tests.programs.conftest import FIRST_TIME_S, installed
 from tests.programs.install import PINS
 
@@ -31,7 +31,7 @@ async def asked(name: str, folder: Path, env: dict[str, str]) -> Finding:
     home = {"HOME": str(folder), "TMPDIR": str(folder), "PATH": os.environ["PATH"]}
     options = {name: {"program": program, "env": {**home, **env}}}
     config = checked(Config, {"coder": name, "coders": options})
-    found = await roll_call(config, {name: "a test"})
+    found = await check_coders(config, {name: "a test"})
     [finding] = [each for each in found if each.facts.get("coder") == name]
     return finding
 

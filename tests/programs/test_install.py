@@ -54,7 +54,13 @@ def test_many_who_need_a_program_install_it_once(machine: Path, tmp_path: Path) 
     assert call.startswith("install ")
 
 
-@pytest.mark.parametrize("pin", [*install.PINS.values(), *install.CLIENTS.values()])
+@pytest.mark.parametrize(
+    "pin",
+    [
+        *(*install.PINS.values(), *install.CLIENTS.values()),
+        *(*install.BROWSERS.values(), *install.CHECKERS.values()),
+    ],
+)
 def test_what_is_installed_is_known_by_its_hashes_and_not_by_an_address(pin: install.Pin) -> None:
     locked = json.loads(install._lock_of(pin).read_text())["packages"]
     assert locked.pop("")["dependencies"] == {pin.package: pin.version}

@@ -34,7 +34,7 @@ class AsAnAgent:
     async def test_it_reports_and_notes_through_the_tools_of_its_run(
         self, station: Station, repo: SampleRepo
     ) -> None:
-        station.configure(agent_tools=True)
+        station.configure(agent_tools="stdio")
         task = await station.add(
             "Add tax",
             [
@@ -55,7 +55,7 @@ class AsAnAgent:
     async def test_it_waits_in_its_turn_for_the_answer_of_a_human(
         self, station: Station, repo: SampleRepo
     ) -> None:
-        station.configure(agent_tools=True)
+        station.configure(agent_tools="stdio")
         task = await station.add(
             "Add tax",
             [
@@ -131,7 +131,7 @@ async def test_claude_lets_codex_write_claude_review_and_codex_refine(
         branch = found["stage_results"][2]["branch"]
         assert repo.read(branch, "src/tax.py") == "RATE = 20\n"
         async with open_fleet(home) as fleet:
-            runs = await fleet.store.runs()
+            runs = await fleet.core.store.runs()
             assert [run.coder for run in runs] == ["codex", "claude", "codex"]
     finally:
         await end_runners(home)

@@ -53,7 +53,7 @@ async def test_the_client_of_the_typescript_sdk_starts_a_worker_waits_and_reads_
     sdk = at_hand("mcp-sdk")
     steps = script("write hello.txt hi")
     seen = await said("node", str(SCRIPT), str(sdk), sys.executable, str(repo.path), steps)
-    assert len(seen["tools"]) == 30
+    assert len(seen["tools"]) == 37
     assert (seen["settled"], seen["status"], seen["refused"]) == (True, "succeeded", True)
     assert seen["progress"] > 0
     assert "+hi" in seen["diff"]
@@ -62,7 +62,9 @@ async def test_the_client_of_the_typescript_sdk_starts_a_worker_waits_and_reads_
 
 
 async def test_the_inspector_lists_the_tools_and_calls_one(home: Path, repo: SampleRepo) -> None:
-    inspector = (str(at_hand("mcp-inspector")), "--cli", *SERVER)
+    # Named as an argument: the inspector passes hardly any variables on to the server.
+    server = (sys.executable, "-m", "codefleet", f"--home={home}", "mcp")
+    inspector = (str(at_hand("mcp-inspector")), "--cli", *server)
     listed = await said(*inspector, "--method", "tools/list")
     assert {"create_worker", "create_workflow", "create_task"} <= {
         tool["name"] for tool in listed["tools"]

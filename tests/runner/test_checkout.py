@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Workspace
-from codefleet.runner.repos.checkout import forward, recover, where
+from codefleet.domain.errors import WorkspaceTrouble
+from codefleet.runner.landing.checkout import forward, recover, where
 from tests.gitrepo import ALONE, SampleRepo, make_repo
 from tests.trap import Trap
 
@@ -379,7 +379,7 @@ async def die(desk: Desk, trap: Trap, word: str, deed: str) -> None:
     trap.plan(
         f'[ -e $home/dead ] && kill -9 $$; case "$*" in *{word}*) : > $home/dead; {deed};; esac'
     )
-    with pytest.raises(Workspace):
+    with pytest.raises(WorkspaceTrouble):
         await desk.forward()
     assert desk.journal.exists()
     trap.plan("")
@@ -464,7 +464,7 @@ async def test_a_checkout_behind_a_link_is_recovered_too(desk: Desk, trap: Trap)
 async def test_a_journal_that_cannot_be_written_is_told_in_a_sentence(desk: Desk) -> None:
     desk.repo.write("lane", "a file where the lane's folder should be", at=desk.home)
     before = desk.everything()
-    with pytest.raises(Workspace, match="cannot move the trunk"):
+    with pytest.raises(WorkspaceTrouble, match="cannot move the trunk"):
         await desk.forward()
     assert desk.everything() == before
 

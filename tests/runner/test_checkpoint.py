@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from codefleet.domain.model import Change, Evidence
-from codefleet.runner.agents.checkpoint import FILE, MOST_LINES, Known, compose, read, write
+from codefleet.runner.brief.checkpoint import FILE, MOST_LINES, Known, compose, read, write
+from tests.domain.samples import a_run, a_task
 
 WHOLE = """\
 It was stopped: its context is 91% full
@@ -49,6 +50,7 @@ def test_a_long_list_ends_with_how_much_is_left_out() -> None:
 
 async def test_a_checkpoint_that_cannot_be_made_costs_nothing(tmp_path: Path) -> None:
     no_repository = Evidence(base="0", tip="0", tree="0")
-    await write(tmp_path, tmp_path, no_repository, "why", "words")
+    run = a_run(a_task(), worktree=str(tmp_path), said="words")
+    await write(tmp_path, run, no_repository, "why")
     assert await read(tmp_path) == ""
     assert not (tmp_path / FILE).exists()

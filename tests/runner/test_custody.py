@@ -1,5 +1,6 @@
 """Agents under keepers, with real processes: no output is lost, nothing is left behind."""
 
+import fcntl
 import os
 import signal
 import sys
@@ -8,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Workspace
-from codefleet.ports import Start
-from codefleet.runner import custody
-from codefleet.runner.custody import Exit, Process
+from codefleet.coder import Start
+from codefleet.domain.errors import WorkspaceTrouble
+from codefleet.runner.process import custody
+from codefleet.runner.process.custody import Exit, Process
 from tests.runner.yard import BOUND_S, HOLD, Yard, ended, until
 
 LEAVE_TWO = """
@@ -135,13 +136,17 @@ async def test_what_forks_while_it_is_ended_is_ended_too(yard: Yard) -> None:
     assert yard.left() == 0
 
 
+@pytest.mark.linux
 async def test_a_chain_of_short_lived_processes_is_caught(yard: Yard) -> None:
     chain = """
-import os, signal, sys
+import fcntl, os, signal, time
 os.setsid()
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
+held = open("held", "w")
+fcntl.flock(held, fcntl.LOCK_EX)
 open("ready", "w").close()
-while True:
+limit = time.monotonic() + 60
+while time.monotonic() < limit:
     if os.fork():
         os._exit(0)
 """
@@ -150,7 +155,8 @@ while True:
     await yard.has("ready")
     yard.go()
     assert (await ended(kept)).code == 0
-    assert yard.left() == 0
+    with (yard.work / "held").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its last process has let go
 
 
 async def test_a_stop_reaches_the_agent_behind_a_wrapper_script(yard: Yard) -> None:
@@ -205,7 +211,7 @@ async def test_an_argument_no_program_can_take_is_told_too(yard: Yard) -> None:
 
 async def test_a_folder_that_cannot_be_made_is_told_with_a_hint(yard: Yard) -> None:
     (yard.path / "runs").write_text("a file in the way")
-    with pytest.raises(Workspace, match="cannot start an agent") as told:
+    with pytest.raises(WorkspaceTrouble, match="cannot start an agent") as told:
         await yard.start("true")
     assert told.value.hint
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from codefleet.ports import Start
-from codefleet.runner import custody
-from codefleet.runner.custody import Exit, Kept, Process
-from codefleet.runner.repos.slot_lock import SlotLock
+from codefleet.coder import Start
+from codefleet.runner.git.slot_lock import SlotLock
+from codefleet.runner.process import custody
+from codefleet.runner.process.custody import AgentProcess, Exit, Process
 from tests.runner.yard import BOUND_S, HOLD, Yard, ended
 
 
@@ -51,8 +51,8 @@ def kill_a_runner_that_started(folder: Path, yard: Yard) -> None:
 RUNNER = """
 import asyncio, os, sys
 from pathlib import Path
-from codefleet.ports import Start
-from codefleet.runner import custody
+from codefleet.coder import Start
+from codefleet.runner.process import custody
 
 folder, work, tag, hold = sys.argv[1:]
 
@@ -97,6 +97,7 @@ async def test_a_killed_keeper_is_told_as_lost_and_a_sweep_ends_the_rest(yard: Y
     assert await ended(again) == Exit(lost=True)
 
 
+@pytest.mark.linux
 async def test_a_sweep_finds_what_shed_its_environment_its_session_and_its_parent(
     yard: Yard,
 ) -> None:
@@ -166,7 +167,7 @@ async def test_adopting_waits_for_a_keeper_that_is_just_starting(yard: Yard) -> 
         draft.write_text(json.dumps({"keeper": me, "agent": me}))
         draft.rename(folder / "keeper.json")
         async with asyncio.timeout(BOUND_S):
-            assert await adopting == Kept(folder, Process(1, 2), Process(1, 2))
+            assert await adopting == AgentProcess(folder, Process(1, 2), Process(1, 2))
 
 
 async def test_a_keeper_that_comes_after_its_folder_was_given_up_starts_nothing(yard: Yard) -> None:

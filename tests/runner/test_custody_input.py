@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.ports import Start
-from codefleet.runner import custody
-from codefleet.runner.custody import Exit, Kept
+from codefleet.coder import Start
+from codefleet.runner.process import custody
+from codefleet.runner.process.custody import AgentProcess, Exit
 from tests.runner.yard import BOUND_S, HOLD, Yard, ended, until
 
 BIG = "x" * (1 << 20)
@@ -25,11 +25,11 @@ async def yard(tmp_path: Path) -> AsyncIterator[Yard]:
     await made.clear()
 
 
-async def listening(yard: Yard, *argv: str, stdin: str | None = "the prompt\n") -> Kept:
+async def listening(yard: Yard, *argv: str, stdin: str | None = "the prompt\n") -> AgentProcess:
     return await yard.begin(Start(argv=argv, stdin=stdin, listens=True))
 
 
-async def prints(kept: Kept, *expected: str) -> None:
+async def prints(kept: AgentProcess, *expected: str) -> None:
     await until(lambda: kept.lines(0)[0] == list(expected))
 
 
@@ -52,7 +52,7 @@ async def test_a_line_said_twice_arrives_once(yard: Yard) -> None:
     kept = await listening(yard, "cat", stdin="no line end")
     for line in ("one", "no line end", "one", "two", "on", "two"):
         assert kept.say(line)
-    kept.hush()
+    kept.close_input()
     assert await ended(kept) == Exit(code=0)
     assert kept.lines(0)[0] == ["no line end", "one", "two", "on"]
 
@@ -60,8 +60,8 @@ async def test_a_line_said_twice_arrives_once(yard: Yard) -> None:
 async def test_a_hushed_agent_reads_what_was_said_and_then_the_end(yard: Yard) -> None:
     kept = await listening(yard, "cat")
     kept.say("last words")
-    kept.hush()
-    kept.hush()
+    kept.close_input()
+    kept.close_input()
     assert not kept.say("too late")
     assert kept.say("last words")
     assert await ended(kept) == Exit(code=0)
@@ -71,7 +71,7 @@ async def test_a_hushed_agent_reads_what_was_said_and_then_the_end(yard: Yard) -
 async def test_a_big_prompt_arrives_whole_at_a_slow_reader(yard: Yard) -> None:
     kept = await listening(yard, "sh", "-c", f"{HOLD}; sha256sum; echo done", stdin=BIG)
     kept.say("and a line")
-    kept.hush()
+    kept.close_input()
     yard.go()
     assert await ended(kept) == Exit(code=0)
     expected = hashlib.sha256(f"{BIG}\nand a line\n".encode()).hexdigest()
@@ -97,13 +97,13 @@ async def test_talking_to_an_agent_that_is_gone_troubles_nobody(yard: Yard) -> N
     kept = await listening(yard, "true")
     await ended(kept)
     assert not kept.say("hello?")
-    kept.hush()
+    kept.close_input()
 
 
 async def test_an_agent_that_does_not_listen_cannot_be_spoken_to(yard: Yard) -> None:
     kept = await yard.begin(Start(argv=["cat"], stdin="only this\n"))
     assert not kept.say("hello?")
-    kept.hush()
+    kept.close_input()
     await ended(kept)
     assert kept.lines(0)[0] == ["only this"]
 
@@ -113,7 +113,7 @@ async def test_a_line_that_a_dying_runner_left_half_written_is_said_anew(yard: Y
     with (kept.folder / "input.jsonl").open("a") as file:
         file.write("half a li")
     kept.say("half a line")
-    kept.hush()
+    kept.close_input()
     await ended(kept)
     assert kept.lines(0)[0] == ["the prompt", "half a line"]
 
@@ -122,7 +122,7 @@ async def test_half_a_line_is_never_heard(yard: Yard) -> None:
     kept = await listening(yard, "cat")
     with (kept.folder / "input.jsonl").open("a") as file:
         file.write("half a li")
-    kept.hush()
+    kept.close_input()
     await ended(kept)
     assert kept.lines(0, final=True)[0] == ["the prompt"]
 
@@ -150,7 +150,7 @@ async def test_a_runner_killed_while_it_spoke_loses_and_repeats_nothing(yard: Ya
     everything = [str(number) for number in range(said + 50)]
     for line in everything:
         assert kept.say(line)
-    kept.hush()
+    kept.close_input()
     await ended(kept)
     heard = kept.lines(0)[0]
     assert heard[0] == "the prompt"
@@ -173,8 +173,8 @@ def kill_a_runner_that_spoke(folder: Path, yard: Yard) -> int:
 RUNNER = """
 import asyncio, os, sys
 from pathlib import Path
-from codefleet.ports import Start
-from codefleet.runner import custody
+from codefleet.coder import Start
+from codefleet.runner.process import custody
 
 folder, work, tag = sys.argv[1:]
 
@@ -195,7 +195,7 @@ async def test_many_lines_said_at_once_arrive_in_order(yard: Yard) -> None:
     kept = await listening(yard, "cat", stdin="")
     lines = [f"{number} {'y' * 5000}" for number in range(100)]
     await asyncio.to_thread(lambda: [kept.say(line) for line in lines])
-    kept.hush()
+    kept.close_input()
     async with asyncio.timeout(BOUND_S):
         await ended(kept)
     assert kept.lines(0)[0] == lines

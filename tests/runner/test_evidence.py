@@ -8,12 +8,12 @@ import psutil
 import pytest
 
 from codefleet.callers import TAG
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import WorkspaceTrouble
 from codefleet.domain.model import Check
-from codefleet.runner.evidence import check, facts, fingerprint, tail, touched
-from codefleet.runner.repos.difference import PLAIN
-from codefleet.runner.repos.git import Git
+from codefleet.runner.git.git import PLAIN_DIFF, Git
+from codefleet.runner.run.evidence import check, facts, fingerprint, tail, touched
 from tests.gitrepo import SampleRepo, make_repo
+from tests.runner.forged import rewrite_unnoticed
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ async def test_a_submodule_at_another_commit_is_listed_though_gitmodules_hides_i
     repo.git("commit", "--quiet", "--message=another library")
     found = await facts(repo.path, base, ())
     assert [change.path for change in found.changes] == ["lib"]
-    shown = await Git(repo.path)("diff", *PLAIN, base, found.tip)
+    shown = await Git(repo.path)("diff", *PLAIN_DIFF, base, found.tip)
     assert f"+Subproject commit {base}" in shown
 
 
@@ -216,7 +216,7 @@ def test_the_end_of_a_file_is_read_without_the_rest(tmp_path: Path) -> None:
 
 async def test_a_log_that_cannot_be_written_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
-    with pytest.raises(Workspace, match=r"cannot write .*check\.log"):
+    with pytest.raises(WorkspaceTrouble, match=r"cannot write .*check\.log"):
         await run_check("true", tmp_path)
 
 
@@ -290,6 +290,13 @@ async def test_a_checkout_that_nobody_touched_looks_the_same(repo: SampleRepo) -
     before = await fingerprint(repo.path)
     assert touched(before, await fingerprint(repo.path)) == ()
     assert [*before] == ["a.txt"]
+
+
+async def test_a_file_that_an_agent_touched_and_set_back_is_named(repo: SampleRepo) -> None:
+    file = repo.write("a.txt", "the user's own edit\n")
+    before = await fingerprint(repo.path)
+    rewrite_unnoticed(file, "the agent's own one\n")
+    assert touched(before, await fingerprint(repo.path)) == ("a.txt",)
 
 
 async def test_every_file_touched_in_a_checkout_is_named(repo: SampleRepo) -> None:

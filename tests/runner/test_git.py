@@ -4,12 +4,14 @@ import asyncio
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
-from codefleet.domain.errors import Workspace
-from codefleet.runner.process import Process
-from codefleet.runner.repos.git import Git
+from codefleet.domain.errors import WorkspaceTrouble
+from codefleet.runner.git.git import Git
+from codefleet.runner.process.identity import Process
 from tests.gitrepo import SampleRepo, make_repo
+from tests.runner.yard import until
 
 
 @pytest.fixture
@@ -22,13 +24,13 @@ async def test_what_git_prints_comes_back_without_its_last_newline(repo: SampleR
 
 
 async def test_a_failing_git_is_an_error_that_can_be_tried_by_hand(repo: SampleRepo) -> None:
-    with pytest.raises(Workspace, match=r"git rev-parse in .* said: fatal") as refused:
+    with pytest.raises(WorkspaceTrouble, match=r"git rev-parse in .* said: fatal") as refused:
         await Git(repo.path)("rev-parse", "--verify", "nope")
     assert f"git -C {repo.path} rev-parse" in refused.value.hint
 
 
 async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Workspace, match=f"there is no folder {tmp_path}/gone"):
+    with pytest.raises(WorkspaceTrouble, match=f"there is no folder {tmp_path}/gone"):
         await Git(tmp_path / "gone")("status")
 
 
@@ -37,14 +39,14 @@ async def test_a_folder_that_is_no_repository_is_not_taken_for_part_of_one_above
 ) -> None:
     inner = repo.path / "inner"
     inner.mkdir()
-    with pytest.raises(Workspace, match="not a git repository"):
+    with pytest.raises(WorkspaceTrouble, match="not a git repository"):
         await Git(inner)("status")
     assert await Git(inner, looks_up=True)("rev-parse", "HEAD") == repo.sha("HEAD")
 
 
 async def test_a_missing_git_is_said_so(repo: SampleRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(repo.path))
-    with pytest.raises(Workspace, match="git is not installed"):
+    with pytest.raises(WorkspaceTrouble, match="git is not installed"):
         await Git(repo.path)("status")
 
 
@@ -76,6 +78,41 @@ async def test_a_git_that_takes_too_long_is_killed_with_its_helpers(
     async with asyncio.timeout(30):
         while helper.exists() and Process.find(int(helper.read_text())):
             await asyncio.sleep(0.01)
+
+
+async def test_a_helper_that_git_leaves_behind_keeps_nobody_waiting(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    alias = f"alias.leave=!cat {gate} & echo left"
+    async with asyncio.timeout(30):
+        assert await Git(repo.path)("-c", alias, "leave") == "left"
+        await asyncio.to_thread(gate.write_text, "go")
+
+
+async def test_a_call_that_is_cancelled_twice_leaves_no_zombie(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    os.mkfifo(gate)
+    alias = f"alias.slow=!echo $PPID > {begun}; cat {gate}"
+    call = asyncio.create_task(Git(repo.path)("-c", alias, "slow"))
+    async with asyncio.timeout(30):
+        await until(lambda: begun.exists() and begun.read_text().endswith("\n"))
+        for _ in range(2):
+            call.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.to_thread(gate.write_text, "go")
+        await until(lambda: not psutil.pid_exists(int(begun.read_text())))
+
+
+async def test_more_than_a_pipe_holds_goes_in_and_comes_out(repo: SampleRepo) -> None:
+    text = "many words\n" * 100_000
+    blob = await Git(repo.path)("hash-object", "-w", "--stdin", stdin=text)
+    assert (await Git(repo.path).run("cat-file", "blob", blob)).out == text
 
 
 async def test_any_bytes_go_in_and_come_out_unchanged(repo: SampleRepo) -> None:

@@ -1,6 +1,5 @@
 """The keeper as a separate program: what it does before and without any runner."""
 
-import ast
 import fcntl
 import json
 import os
@@ -10,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner.custody import KEEPER
+from codefleet.runner.process.custody import KEEPER
 
 
 def keep(folder: Path) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-I", "-S", str(KEEPER), str(folder)]
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=20)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
 
 
 @pytest.fixture
@@ -28,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
         "listens": False,
         "stop_signal": "SIGTERM",
         "grace_s": 1,
+        "tag": f"FLEET_RUN={tmp_path}",
         "mark": None,
     }
     (tmp_path / "start.json").write_text(json.dumps(orders))
@@ -101,19 +101,38 @@ def _ended_within(keeper: subprocess.Popen[bytes], seconds: float) -> int | None
         return None
 
 
-def test_a_keeper_imports_nothing_but_the_standard_library() -> None:
-    imported = {
-        name.split(".")[0]
-        for node in ast.walk(ast.parse(KEEPER.read_text()))
-        for name in _modules(node)
-    }
-    assert imported <= sys.stdlib_module_names
+LOADED = """
+import sys
+_, keeper, folder = sys.argv
+sys.argv = [keeper, folder]
+exec(open(keeper).read(), {"__name__": "__main__", "__file__": keeper})
+open("loaded", "w").write(" ".join(sys.modules))
+"""
 
 
-def _modules(node: ast.AST) -> list[str]:
-    match node:
-        case ast.Import(names):
-            return [alias.name for alias in names]
-        case ast.ImportFrom(module=str(module)):
-            return [module]
-    return []
+OURS = {"codefleet", "codefleet.lean_json", "codefleet.runner", "codefleet.runner.process"}
+SLOW = {"contextlib", "ctypes", "enum", "functools", "importlib", "json", "pathlib", "re", "typing"}
+
+
+@pytest.mark.parametrize("platform", ["linux", "posix"])
+def test_a_keeper_loads_only_the_standard_library_and_its_platform(
+    folder: Path, platform: str
+) -> None:
+    loaded = _loaded(folder, platform)
+    foreign = {name for name in loaded if name.partition(".")[0] not in sys.stdlib_module_names}
+    ours = {name for name in foreign if f"{name}.".startswith("codefleet.platform.")}
+    assert ours
+    assert foreign - ours == {"__main__", "codefleet.runner.process.keep", *OURS}
+
+
+@pytest.mark.linux
+def test_a_keeper_loads_nothing_that_takes_longer_than_its_own_start(folder: Path) -> None:
+    assert not SLOW & _loaded(folder, "")
+
+
+def _loaded(folder: Path, platform: str) -> set[str]:
+    """The modules that a keeper loads for one run."""
+    env = {**os.environ, "FLEET_PLATFORM": platform}
+    argv = [sys.executable, "-I", "-S", "-c", LOADED, str(KEEPER), str(folder)]
+    subprocess.run(argv, env=env, check=True, timeout=60, capture_output=True)
+    return {*(folder / "loaded").read_text().split()}

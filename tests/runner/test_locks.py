@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner.repos.locks import held
+from codefleet.runner.git.locks import held
 
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from codefleet.runner.repos.locks import held
+from codefleet.runner.git.locks import held
 async def main():
     async with held(Path(sys.argv[1])):
         print("held", flush=True)

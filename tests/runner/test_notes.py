@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import WorkspaceTrouble
 from codefleet.domain.model import RunId
-from codefleet.runner.agents import notes
-from codefleet.runner.repos.salvage import salvage
-from codefleet.runner.repos.snapshot import snapshot
+from codefleet.runner.brief import notes
+from codefleet.runner.git.salvage import salvage
+from codefleet.runner.git.snapshot import snapshot
 from tests.gitrepo import SampleRepo, make_repo
 
 RUN = RunId("t1.1")
@@ -31,7 +31,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(repo: SampleRepo) -> Path:
     folder = repo.path / notes.NAME
-    notes.lay_out(folder, RUN, {notes.KNOWLEDGE: "The till is old.\n"})
+    notes.write_all(folder, RUN, {notes.KNOWLEDGE: "The till is old.\n"})
     return folder
 
 
@@ -55,7 +55,7 @@ async def test_a_repository_that_has_such_a_folder_keeps_it(repo: SampleRepo) ->
 
 def test_they_go_home_and_leave_nothing_behind(folder: Path, home: Path) -> None:
     (folder / notes.PLAN).write_text("1. look\n")
-    notes.bring_home(folder, home)
+    notes.collect(folder, home)
     assert not folder.exists()
     assert sorted(path.name for path in home.iterdir()) == [notes.KNOWLEDGE, notes.PLAN]
     assert notes.latest([home]) == {
@@ -65,9 +65,9 @@ def test_they_go_home_and_leave_nothing_behind(folder: Path, home: Path) -> None
 
 
 def test_to_bring_them_home_again_loses_nothing(folder: Path, home: Path) -> None:
-    notes.bring_home(folder, home)
-    notes.bring_home(folder, home)
-    assert notes.at_home(home, notes.KNOWLEDGE) == "The till is old.\n"
+    notes.collect(folder, home)
+    notes.collect(folder, home)
+    assert notes.collected(home, notes.KNOWLEDGE) == "The till is old.\n"
 
 
 def test_of_each_file_the_newest_is_carried_on_and_no_result(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_no_link_is_followed(folder: Path, home: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     outside.write_text("private")
     (folder / notes.PLAN).symlink_to(outside)
-    notes.bring_home(folder, home)
+    notes.collect(folder, home)
     assert not (home / notes.PLAN).exists()
     assert outside.read_text() == "private"
 
@@ -105,7 +105,7 @@ def test_a_folder_that_became_a_link_is_not_followed(
     (folder / notes.IGNORE).unlink()
     folder.rmdir()
     folder.symlink_to(outside)
-    notes.bring_home(folder, home)
+    notes.collect(folder, home)
     assert list(home.iterdir()) == []
     assert not folder.is_symlink()
     assert (outside / notes.PLAN).read_text() == "private"
@@ -115,7 +115,7 @@ def test_a_folder_or_a_pipe_in_place_of_a_file_is_no_note(folder: Path, home: Pa
     (folder / notes.PLAN).mkdir()
     (folder / notes.RESULT).mkdir(mode=stat.S_IRUSR)
     os.mkfifo(folder / notes.QUESTIONS)
-    notes.bring_home(folder, home)
+    notes.collect(folder, home)
     assert [path.name for path in home.iterdir()] == [notes.KNOWLEDGE]
     assert not folder.exists()
 
@@ -123,16 +123,16 @@ def test_a_folder_or_a_pipe_in_place_of_a_file_is_no_note(folder: Path, home: Pa
 def test_a_file_in_place_of_the_folder_is_replaced(repo: SampleRepo) -> None:
     folder = repo.path / notes.NAME
     folder.write_text("a file")
-    notes.lay_out(folder, RUN, {})
+    notes.write_all(folder, RUN, {})
     assert folder.is_dir()
     os.mkfifo(repo.path / "pipe")
-    notes.lay_out(repo.path / "pipe", RUN, {})
+    notes.write_all(repo.path / "pipe", RUN, {})
 
 
 def test_a_huge_file_is_cut_and_strange_bytes_are_replaced(folder: Path, home: Path) -> None:
     (folder / notes.PLAN).write_bytes(b"x" * 10_000_000)
     (folder / notes.KNOWLEDGE).write_bytes(b"caf\xe9\0 \xff")
-    notes.bring_home(folder, home)
+    notes.collect(folder, home)
     assert (home / notes.PLAN).stat().st_size < 300_000
     assert (home / notes.PLAN).read_text().endswith(notes.CUT)
     assert (
@@ -142,8 +142,8 @@ def test_a_huge_file_is_cut_and_strange_bytes_are_replaced(folder: Path, home: P
 
 def test_what_cannot_be_brought_home_stays(folder: Path, home: Path) -> None:
     (home / f"{notes.KNOWLEDGE}.draft").mkdir()
-    with pytest.raises(Workspace, match="still in"):
-        notes.bring_home(folder, home)
+    with pytest.raises(WorkspaceTrouble, match="still in"):
+        notes.collect(folder, home)
     assert (folder / notes.KNOWLEDGE).read_text() == "The till is old.\n"
 
 

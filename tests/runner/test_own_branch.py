@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner.repos.own_branch import detach, rejoin, restore_own, save_own
+from codefleet.runner.git.own_branch import detach, rejoin, restore_own, save_own
 from tests.gitrepo import SampleRepo, make_repo
 
 OURS, THEIRS = "fleet/x", "fleet/y"

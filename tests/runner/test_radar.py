@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.runner.git.snapshot import snapshot
 from codefleet.runner.radar import changed_paths, collisions
-from codefleet.runner.repos.snapshot import snapshot
 from tests.gitrepo import SampleRepo, make_repo
 
 THE_DATE = "2000-01-01T00:00:00+00:00"

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from codefleet.config import kept
-from codefleet.domain.errors import Unreachable, Workspace
+from codefleet.domain.errors import Unreachable, WorkspaceTrouble
 from codefleet.domain.model import Repo
-from codefleet.runner.repos import trunk
-from codefleet.runner.repos.remote import Remote, make_mirror
-from codefleet.runner.repos.roads import Roads
-from codefleet.runner.repos.travel import Travel
-from codefleet.runner.repos.trunk_file import take_over
-from codefleet.runner.worktree import Pool
+from codefleet.runner.git.trunk_file import copy_repo_settings
+from codefleet.runner.git.worktree_pool import Pool
+from codefleet.runner.landing import merge
+from codefleet.runner.sharing.reachability import Reachability
+from codefleet.runner.sharing.remote import Remote, make_mirror
+from codefleet.runner.sharing.sync import Sync
 from tests.gitrepo import SampleRepo, make_repo
+from tests.trap import Trap
 
 BRANCH = "fleet/k3m9x2pa-paint"
 
@@ -54,7 +55,7 @@ class Clone:
         )
         self.remote = Remote(self.noun, folder / "remote.lock")
         self.pool = Pool(repo.path, folder / "worktrees", folder / "pool.lock")
-        self.travel = Travel(self.remote, self.pool, Roads())
+        self.sync = Sync(self.remote, self.pool, Reachability())
         self._folder = folder
 
     def work(self, path: str, branch: str = BRANCH) -> str:
@@ -66,8 +67,8 @@ class Clone:
         self.git.git("checkout", "--quiet", "main")
         return tip
 
-    async def land(self, tip: str) -> trunk.Result:
-        return await trunk.land(
+    async def land(self, tip: str) -> merge.Result:
+        return await merge.land(
             self.git.path,
             "main",
             tip,
@@ -89,11 +90,11 @@ async def test_what_one_machine_sends_another_goes_on_from(site: Site) -> None:
     ada, bob = site.clone("ada"), site.clone("bob")
     tip = ada.work("paint.txt")
     await ada.remote.send_branch(BRANCH, tip)
-    await bob.travel.arrive(BRANCH)
+    await bob.sync.fetch(BRANCH)
     assert bob.git.sha(BRANCH) == tip
     further = bob.work("brush.txt")
     await bob.remote.send_branch(BRANCH, further)
-    await ada.travel.arrive(BRANCH)
+    await ada.sync.fetch(BRANCH)
     assert ada.git.sha(BRANCH) == further
 
 
@@ -101,7 +102,7 @@ async def test_what_was_not_sent_yet_is_gone_on_from_as_long_as_nobody_else_did(
     ada = site.clone("ada")
     await ada.remote.send_branch(BRANCH, ada.work("paint.txt"))
     unsent = ada.work("more.txt")
-    await ada.travel.arrive(BRANCH)
+    await ada.sync.fetch(BRANCH)
     assert ada.git.sha(BRANCH) == unsent
 
 
@@ -109,11 +110,11 @@ async def test_late_work_is_archived_here_and_at_the_remote(site: Site) -> None:
     ada, bob = site.clone("ada"), site.clone("bob")
     start = ada.work("paint.txt")
     await ada.remote.send_branch(BRANCH, start)
-    await bob.travel.arrive(BRANCH)
+    await bob.sync.fetch(BRANCH)
     late = ada.work("late.txt")
     further = bob.work("brush.txt")
     await bob.remote.send_branch(BRANCH, further)
-    await ada.travel.arrive(BRANCH)
+    await ada.sync.fetch(BRANCH)
     assert ada.git.sha(BRANCH) == further
     assert site.bare.git("for-each-ref", "--format=%(objectname)", "refs/fleet/archive/") == late
 
@@ -129,9 +130,9 @@ async def test_edits_in_a_worktree_are_archived_before_another_machines_work_com
 
     worktree = await ada.pool.take(BRANCH, "main", in_use=nobody)
     ada.git.write("unsaved.txt", "unsaved\n", at=worktree)
-    await bob.travel.arrive(BRANCH)
+    await bob.sync.fetch(BRANCH)
     await bob.remote.send_branch(BRANCH, bob.work("brush.txt"))
-    await ada.travel.arrive(BRANCH)
+    await ada.sync.fetch(BRANCH)
     assert site.bare.saved("unsaved.txt") == {"unsaved\n"}
 
 
@@ -174,7 +175,7 @@ async def test_work_lands_on_top_of_what_somebody_else_pushed(site: Site) -> Non
     foreign = bob.git.commit("Foreign work")
     bob.git.git("push", "--quiet", "origin", "main")
     landed = await ada.land(tip)
-    assert isinstance(landed, trunk.Landed)
+    assert isinstance(landed, merge.Landed)
     assert site.bare.git("rev-parse", "main^1", "main^2").split() == [foreign, tip]
     assert ada.git.sha("main") != landed.commit  # the user's own checkout follows by a pull
 
@@ -193,7 +194,7 @@ async def test_a_push_between_the_last_look_and_ours_is_not_overrun(site: Site) 
             bob.git.git("push", "--quiet", "origin", "main")
         return True
 
-    landed = await trunk.land(
+    landed = await merge.land(
         ada.git.path,
         "main",
         tip,
@@ -206,7 +207,7 @@ async def test_a_push_between_the_last_look_and_ours_is_not_overrun(site: Site) 
         last_look=somebody_pushes,
     )
     assert looks == 2
-    assert isinstance(landed, trunk.Landed)
+    assert isinstance(landed, merge.Landed)
     assert site.bare.git("rev-parse", "main^1", "main^2").split() == [foreign, tip]
 
 
@@ -215,9 +216,9 @@ async def test_a_landing_that_was_pushed_but_not_written_down_is_found(site: Sit
     tip = ada.work("paint.txt")
     await ada.remote.send_branch(BRANCH, tip)
     first = await ada.land(tip)
-    assert isinstance(first, trunk.Landed)
+    assert isinstance(first, merge.Landed)
     await bob.remote.fetch(BRANCH)
-    assert await bob.land(tip) == trunk.Landed(first.commit)
+    assert await bob.land(tip) == merge.Landed(first.commit)
 
 
 async def test_a_remote_that_protects_its_trunk_makes_the_landing_wait(site: Site) -> None:
@@ -227,7 +228,7 @@ async def test_a_remote_that_protects_its_trunk_makes_the_landing_wait(site: Sit
     hook.write_text("#!/bin/sh\necho protected >&2\nexit 1\n")
     hook.chmod(0o755)
     found = await ada.land(ada.work("paint.txt"))
-    assert isinstance(found, trunk.Waits)
+    assert isinstance(found, merge.Waits)
     assert "the remote of shop rejected main" in found.why
 
 
@@ -236,7 +237,7 @@ async def test_a_branch_that_the_remote_will_not_have_is_told(site: Site) -> Non
     hook = site.bare.path / "hooks" / "update"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
-    with pytest.raises(Workspace, match="rejected fleet/"):
+    with pytest.raises(WorkspaceTrouble, match="rejected fleet/"):
         await ada.remote.send_branch(BRANCH, ada.work("paint.txt"))
 
 
@@ -244,11 +245,11 @@ async def test_a_remote_that_is_away_closes_the_road_until_it_answers(site: Site
     ada = site.clone("ada")
     site.break_off()
     with pytest.raises(Unreachable, match="the remote of shop cannot be reached"):
-        await ada.travel.arrive(BRANCH)
-    assert ada.travel.roads.is_closed("shop")
+        await ada.sync.fetch(BRANCH)
+    assert ada.sync.reachability.is_closed("shop")
     site.mend()
-    await ada.travel.arrive(BRANCH)
-    assert not ada.travel.roads.is_closed("shop")
+    await ada.sync.fetch(BRANCH)
+    assert not ada.sync.reachability.is_closed("shop")
 
 
 async def test_a_lock_that_a_killed_git_left_does_not_stop_a_fetch(site: Site) -> None:
@@ -271,15 +272,15 @@ async def test_a_mirror_is_made_once_and_shows_the_settings_of_the_trunk(site: S
     await make_mirror(repo)
     await make_mirror(repo)
     home = site.folder / "eve"
-    assert await take_over(home, repo)
+    assert await copy_repo_settings(home, repo)
     assert kept(home, "shop").text.strip() == 'checks = ["true"]'
-    assert not await take_over(home, repo)
+    assert not await copy_repo_settings(home, repo)
     bob.git.git("rm", "--quiet", "fleet.toml")
     bob.git.commit("Check nothing")
     bob.git.git("push", "--quiet", "origin", "main")
     eve = Remote(repo, site.folder / "eve" / "lock")
     await eve.fetch()
-    assert await take_over(home, repo)
+    assert await copy_repo_settings(home, repo)
     assert kept(home, "shop").text == ""
     assert await eve.tip("main") == bob.git.sha("main")
 
@@ -292,7 +293,7 @@ async def test_a_mirror_can_be_worked_and_landed_from(site: Site) -> None:
     await make_mirror(repo)
     mirror = Remote(repo, site.folder / "eve" / "lock")
     pool = Pool(Path(repo.path), site.folder / "eve" / "worktrees", site.folder / "eve" / "pool")
-    await Travel(mirror, pool, Roads()).arrive(BRANCH)
+    await Sync(mirror, pool, Reachability()).fetch(BRANCH)
 
     async def nobody() -> list[Path]:
         return []
@@ -315,21 +316,40 @@ async def test_a_copy_that_cannot_be_made_is_tried_again_later_and_told_once(
 ) -> None:
     (site.folder / "eve").write_text("a file where the folder should be")
     repo = site.clone("ada").noun.evolve(path=str(site.folder / "eve" / "shop.git"))
-    roads, tried = Roads(), asyncio.Event()
+    reachability, tried = Reachability(), asyncio.Event()
 
     async def news() -> list[str]:
         tried.clear()
-        roads.copy(repo, tried.set)
+        reachability.copy(repo, tried.set)
         async with asyncio.timeout(30):
             await tried.wait()
-        return [*roads.news()]
+        return [*reachability.news()]
 
     (told,) = await news()
     assert told.startswith(f"cannot copy shop to {repo.path}: ")
-    assert roads.is_closed("shop")
-    monkeypatch.setattr("codefleet.runner.repos.roads.CLOSED_S", 0.0)
-    roads = Roads()
+    assert reachability.is_closed("shop")
+    monkeypatch.setattr("codefleet.runner.sharing.reachability.CLOSED_S", 0.0)
+    reachability = Reachability()
     assert [len(await news()) for _ in range(3)] == [1, 0, 0]
     (site.folder / "eve").unlink()
     assert await news() == []
     assert Path(repo.path).is_dir()
+
+
+async def test_a_worktree_that_is_just_being_added_does_not_break_a_fetch(
+    site: Site, tmp_path: Path, trap: Trap
+) -> None:
+    ada = site.clone("ada")
+    ada.git.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "new"))
+    head = ada.git.path / ".git" / "worktrees" / "new" / "HEAD"
+    tip = head.read_text().strip()
+    bob = site.clone("bob")
+    bob.git.write("new.txt", "new\n")
+    made = bob.git.commit("New")
+    bob.git.git("push", "--quiet", "origin", "main")
+    zeros = f"echo {'0' * 40} > {head}"
+    trap.plan(
+        f'case " $* " in *" fetch "*) if once; then {zeros}; else echo {tip} > {head}; fi; esac'
+    )
+    await ada.remote.fetch()
+    assert await ada.remote.tip("main") == made

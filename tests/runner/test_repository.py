@@ -4,7 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from codefleet.runner.repos.repository import known_repo
+from codefleet.runner.repos import known_repo
 from codefleet.wiring import open_fleet
 from tests.gitrepo import make_repo
 

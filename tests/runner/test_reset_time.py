@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codefleet.coder import Abilities
 from codefleet.domain.signals import Broke, Limited
 from codefleet.domain.words import Reason
-from codefleet.ports import Abilities
-from codefleet.runner.agents.hearing import Heard
-from codefleet.runner.bounds.reset_time import LONGEST, reset_time
-from codefleet.runner.custody import Exit
-from codefleet.runner.verdict import Released, of_the_run, timed
+from codefleet.runner.limits.reset_time import LONGEST, reset_time
+from codefleet.runner.output.transcript import OutputState
+from codefleet.runner.process.custody import Exit
+from codefleet.runner.run.verdict import Released, judge_run, with_reset_time
 
 SAID_AT = datetime(2026, 11, 17, 3, 0, tzinfo=UTC)  # noon in Tokyo
 
@@ -102,6 +102,6 @@ def test_a_rate_limit_that_names_its_end_is_waited_out_until_then() -> None:
 
 
 def _ended(end: Limited | Broke) -> object:
-    heard = Heard()
+    heard = OutputState()
     heard.take(end)
-    return timed(of_the_run(heard, Exit(code=1), None, Abilities()), SAID_AT)
+    return with_reset_time(judge_run(heard, Exit(code=1), None, Abilities()), SAID_AT)

@@ -1,12 +1,18 @@
 """Saving work: every edit becomes a commit, and every commit stays reachable."""
 
+from contextlib import suppress
+from hashlib import sha1
 from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Workspace
-from codefleet.runner.repos.git import Git
-from codefleet.runner.repos.salvage import archive, bring_home, drop_branch, identity, salvage
+from codefleet.domain.errors import WorkspaceTrouble
+from codefleet.runner.git.archive import archive
+from codefleet.runner.git.branch import drop_branch
+from codefleet.runner.git.commit import identity
+from codefleet.runner.git.git import Git
+from codefleet.runner.git.own_branch import fast_forward_to_head
+from codefleet.runner.git.salvage import salvage
 from tests.gitrepo import SampleRepo, make_repo
 
 ODD = [
@@ -249,6 +255,88 @@ async def test_a_clone_inside_the_worktree_is_neither_committed_nor_archived(
     assert repo.git("for-each-ref", "refs/fleet") == ""
 
 
+@pytest.mark.parametrize("tracked", [False, True], ids=["new", "a submodule"])
+@pytest.mark.parametrize("link", ["a file", "a link", "a folder"])
+async def test_a_folder_that_is_tied_to_a_checkout_elsewhere_is_saved_and_that_is_left_alone(
+    repo: SampleRepo, tmp_path: Path, link: str, tracked: bool
+) -> None:
+    worktree, git = tmp_path / "1", repo.path / ".git"
+    repo.git("worktree", "add", "--quiet", "-b", "fleet/k3", str(worktree))
+    tie = repo.write("inner/new.txt", "new\n", at=worktree).with_name(".git")
+    if link == "a file":
+        tie.write_text(f"gitdir: {git}\n")
+    elif link == "a link":
+        tie.symlink_to(git)
+    else:
+        repo.write("inner/.git/commondir", f"{git}\n", at=worktree)
+        repo.write("inner/.git/HEAD", "ref: refs/heads/main\n", at=worktree)
+    if tracked:
+        entry = f"160000,{repo.sha('main')},inner"
+        repo.git("update-index", "--add", "--cacheinfo", entry, at=worktree)
+    before = repo.sha("main"), (git / "index").read_bytes(), (git / "HEAD").read_bytes()
+    assert await salvage(worktree, "Save")
+    assert repo.read("fleet/k3", "inner/new.txt") == "new\n"
+    assert repo.git("ls-tree", "-r", "--name-only", "fleet/k3", "inner") == "inner/new.txt"
+    assert (repo.sha("main"), (git / "index").read_bytes(), (git / "HEAD").read_bytes()) == before
+
+
+@pytest.mark.parametrize("way", ["a link", "a link for a submodule", "a path that leads out"])
+async def test_a_checkout_that_a_link_or_a_path_leads_to_is_left_alone(
+    repo: SampleRepo, tmp_path: Path, way: str
+) -> None:
+    worktree, other = tmp_path / "1", make_repo(tmp_path / "other")
+    repo.git("worktree", "add", "--quiet", "-b", "fleet/k3", str(worktree))
+    other.write("edited.txt", "by its user\n")
+    if way != "a path that leads out":
+        (worktree / "link").symlink_to(other.path)
+    if way == "a link for a submodule":
+        entry = f"160000,{other.sha('main')},link"
+        repo.git("update-index", "--add", "--cacheinfo", entry, at=worktree)
+    if way == "a path that leads out":
+        forge_gitlink(repo, worktree, b"../other", other.sha("main"))
+    before = other.sha("main"), other.git("status", "--porcelain"), sorted(other.path.iterdir())
+    with suppress(WorkspaceTrouble):
+        await salvage(worktree, "Save")
+    after = other.sha("main"), other.git("status", "--porcelain"), sorted(other.path.iterdir())
+    assert after == before
+
+
+def forge_gitlink(repo: SampleRepo, worktree: Path, path: bytes, commit: str) -> None:
+    """Write an index with a path that git itself would refuse."""
+    entry = bytes(24) + (0o160000).to_bytes(4) + bytes(12) + bytes.fromhex(commit)
+    entry += len(path).to_bytes(2) + path
+    text = b"DIRC" + (2).to_bytes(4) + (1).to_bytes(4) + entry + bytes(8 - len(entry) % 8)
+    index = Path(repo.git("rev-parse", "--absolute-git-dir", at=worktree)) / "index"
+    index.write_bytes(text + sha1(text, usedforsecurity=False).digest())
+
+
+async def test_a_worktree_of_the_agents_own_stays_one_if_the_home_is_behind_a_link(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "real")
+    worktree = tmp_path / "real" / "1"
+    repo.git("worktree", "add", "--quiet", "-b", "fleet/k3", str(worktree))
+    repo.git("worktree", "add", "--quiet", "-b", "side", "inner", at=worktree)
+    await salvage(tmp_path / "alias" / "1", "Save", "fleet/k3")
+    assert (worktree / "inner" / ".git").is_file()
+    assert repo.git("ls-tree", "-r", "--name-only", "fleet/k3", "inner") == ""
+
+
+async def test_a_worktree_inside_the_worktree_moves_no_branch(
+    repo: SampleRepo, tmp_path: Path
+) -> None:
+    worktree = tmp_path / "1"
+    repo.git("worktree", "add", "--quiet", "-b", "fleet/k3", str(worktree))
+    repo.git("worktree", "add", "--quiet", "-b", "side", "inner", at=worktree)
+    (repo.path / ".git" / "worktrees" / "inner" / "HEAD").write_text("ref: refs/heads/main\n")
+    repo.write("inner/new.txt", "new\n", at=worktree)
+    before = repo.sha("main")
+    await salvage(worktree, "Save", "fleet/k3")
+    assert repo.sha("main") == before
+    assert repo.saved("new.txt") == {"new\n"}
+
+
 async def test_an_archive_never_overwrites_another_commit(repo: SampleRepo) -> None:
     first, second = repo.sha("HEAD"), repo.commit("second")
     assert await archive(repo.path, "k3", first) == "refs/fleet/archive/k3"
@@ -261,7 +349,7 @@ async def test_an_archive_never_overwrites_another_commit(repo: SampleRepo) -> N
 @pytest.mark.parametrize("name", ["k3/below", "bad..name", "bad.lock"])
 async def test_an_archive_that_cannot_be_made_is_an_error(repo: SampleRepo, name: str) -> None:
     await archive(repo.path, "k3", repo.sha("HEAD"))
-    with pytest.raises(Workspace, match="cannot keep"):
+    with pytest.raises(WorkspaceTrouble, match="cannot keep"):
         await archive(repo.path, name, repo.sha("HEAD"))
 
 
@@ -289,7 +377,7 @@ async def test_a_branch_that_is_checked_out_is_not_deleted(
     repo: SampleRepo, tmp_path: Path
 ) -> None:
     repo.git("worktree", "add", "-b", "fleet/k3", str(tmp_path / "w"))
-    with pytest.raises(Workspace, match="checked out"):
+    with pytest.raises(WorkspaceTrouble, match="checked out"):
         await drop_branch(repo.path, "fleet/k3", "main", "k3")
     assert repo.sha("fleet/k3")
 
@@ -301,7 +389,7 @@ async def test_a_branch_that_cannot_be_deleted_is_an_error_and_stays_archived(
     tip = repo.commit("unlanded")
     repo.git("checkout", "--quiet", "main")
     (repo.path / ".git" / "refs" / "heads" / "fleet" / "k3.lock").mkdir()
-    with pytest.raises(Workspace, match="cannot delete fleet/k3"):
+    with pytest.raises(WorkspaceTrouble, match="cannot delete fleet/k3"):
         await drop_branch(repo.path, "fleet/k3", "main", "k3")
     assert repo.sha("fleet/k3") == repo.sha("refs/fleet/archive/k3") == tip
 
@@ -314,7 +402,7 @@ async def test_commits_on_a_branch_of_the_agents_own_come_home(repo: SampleRepo)
     repo.git("checkout", "--quiet", "-b", "fleet/k3")
     repo.git("checkout", "--quiet", "-b", "feature/own-idea")
     tip = repo.commit("elsewhere")
-    assert await bring_home(repo.path, "fleet/k3")
+    assert await fast_forward_to_head(repo.path, "fleet/k3")
     assert repo.sha("fleet/k3") == tip
     assert repo.git("symbolic-ref", "--short", "HEAD") == "fleet/k3"
 
@@ -326,7 +414,7 @@ async def test_a_history_that_parted_from_the_branch_does_not_replace_it(
     tip = repo.commit("work")
     repo.git("checkout", "--quiet", "--detach", "main")
     repo.commit("elsewhere")
-    assert not await bring_home(repo.path, "fleet/k3")
+    assert not await fast_forward_to_head(repo.path, "fleet/k3")
     assert repo.sha("fleet/k3") == tip
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.runner.repos.undo import Undone, undo
+from codefleet.runner.git.undo import Undone, undo
 from tests.gitrepo import SampleRepo, make_repo
+from tests.runner.forged import by_a_filter
 
 
 @pytest.fixture
@@ -44,3 +45,13 @@ async def test_commits_on_the_branch_and_away_from_it_are_archived(repo: SampleR
     assert {repo.sha(ref) for ref in undone.kept} == {on, away}
     assert repo.sha("fleet/k3") == tip
     assert repo.git("symbolic-ref", "HEAD") == "refs/heads/fleet/k3"
+
+
+async def test_a_change_that_a_check_hid_is_undone_and_kept(repo: SampleRepo) -> None:
+    tip = repo.sha("HEAD")
+    by_a_filter(repo, repo.write("a.txt", "hidden\n"))
+    assert repo.git("status", "--porcelain") == ""
+    undone = await undo(repo.path, "fleet/k3", tip, "k3")
+    assert undone.paths == ("a.txt",)
+    assert [repo.read(ref, "a.txt") for ref in undone.kept] == ["hidden\n"]
+    assert (repo.path / "a.txt").read_text() == "a\n"

@@ -5,11 +5,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from codefleet.ports import Start
-from codefleet.runner import custody
-from codefleet.runner.custody import Exit, Kept
+from codefleet.coder import Start
+from codefleet.runner.process import custody
+from codefleet.runner.process.custody import AgentProcess, Exit
 
-BOUND_S = 20
+BOUND_S = 60
 HOLD = "while [ ! -e go ]; do sleep 0.01; done"
 
 
@@ -28,17 +28,17 @@ class Yard:
         self.path = path
         self.work = path / "work"
         self.work.mkdir()
-        self.kept: list[Kept] = []
+        self.kept: list[AgentProcess] = []
 
-    async def start(self, *argv: str, run: str = "t.1", grace_s: float = 0.3) -> Kept:
+    async def start(self, *argv: str, run: str = "t.1", grace_s: float = 0.3) -> AgentProcess:
         return await self.begin(Start(argv=argv), run=run, grace_s=grace_s)
 
-    async def shell(self, script: str, *, run: str = "t.1", grace_s: float = 0.3) -> Kept:
+    async def shell(self, script: str, *, run: str = "t.1", grace_s: float = 0.3) -> AgentProcess:
         return await self.start("sh", "-c", script, run=run, grace_s=grace_s)
 
     async def begin(
         self, start: Start, *, run: str = "t.1", grace_s: float = 0.3, lock: int | None = None
-    ) -> Kept:
+    ) -> AgentProcess:
         kept = await custody.start(
             self.folder(run),
             start,
@@ -64,15 +64,15 @@ class Yard:
         await until((self.work / name).exists)
 
     def left(self, run: str = "t.1") -> int:
-        return custody.sweep(self.tag(run))
+        return custody.kill_tagged(self.tag(run))
 
     async def clear(self) -> None:
         for kept in self.kept:
             kept.kill()
             await kept.ended()
-            custody.sweep(self.tag(kept.folder.name))
+            custody.kill_tagged(self.tag(kept.folder.name))
 
 
-async def ended(kept: Kept) -> Exit:
+async def ended(kept: AgentProcess) -> Exit:
     async with asyncio.timeout(BOUND_S):
         return await kept.ended()

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -53,10 +53,18 @@ needs_postgres = pytest.mark.usefixtures("postgres_server")
 
 
 @pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    kind = KINDS[request.param]
-    skip_or_fail(kind.missing())
-    return Place(request.param, kind.place(tmp_path))
+def kind(request: pytest.FixtureRequest) -> str:
+    """The name of a kind of store that is available here."""
+    name: str = request.param
+    skip_or_fail(KINDS[name].missing())
+    return name
+
+
+@pytest.fixture
+def place(kind: str, tmp_path: Path) -> Iterator[Place]:
+    place = Place(kind, KINDS[kind].place(tmp_path))
+    yield place
+    KINDS[kind].remove(place.address)
 
 
 @pytest.fixture

@@ -11,10 +11,13 @@ from tests import pgbouncer, postgres
 
 
 class Kind(NamedTuple):
-    """How to find a fresh place for a store, how to open it, and why that may be impossible."""
+    """How to find a place for a store, how to open it, and why that may be impossible."""
 
     place: Callable[[Path], str]
+    """With or without the tables of a store, whichever is faster."""
     open: Callable[[str, Clock], Store]
+    empty: Callable[[Path], str]
+    remove: Callable[[str], None] = lambda place: None
     missing: Callable[[], str | None] = lambda: None
 
 
@@ -26,12 +29,28 @@ def _postgres(place: str, clock: Clock) -> Store:
     return PostgresStore(place, clock=clock)
 
 
+def _in_a_file(folder: Path) -> str:
+    return str(folder / "fleet.db")
+
+
+def _remove(place: str) -> None:
+    postgres.shared().remove_copy(place)
+
+
 KINDS = {
-    "sqlite": Kind(place=lambda folder: str(folder / "fleet.db"), open=_sqlite),
+    "sqlite": Kind(place=_in_a_file, open=_sqlite, empty=_in_a_file),
     "postgres": Kind(
-        place=lambda folder: postgres.shared().fresh(), open=_postgres, missing=postgres.missing
+        place=lambda folder: postgres.shared().ready(),
+        open=_postgres,
+        empty=lambda folder: postgres.shared().fresh(),
+        remove=_remove,
+        missing=postgres.missing,
     ),
     "pgbouncer": Kind(
-        place=lambda folder: pgbouncer.fresh(), open=_postgres, missing=pgbouncer.missing
+        place=lambda folder: pgbouncer.ready(),
+        open=_postgres,
+        empty=lambda folder: pgbouncer.fresh(),
+        remove=_remove,
+        missing=pgbouncer.missing,
     ),
 }

@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from codefleet.domain import lifecycle
-from codefleet.domain.checking import checked
 from codefleet.domain.lifecycle import Claim, Seat, Verb
 from codefleet.domain.model import Event, Run, RunnerId, Task, TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
+from codefleet.domain.validation import checked
 from codefleet.domain.words import Outcome
 from codefleet.ports import Store, TaskQuery, Write
 
 LEASE = timedelta(seconds=30)
-ANY = Want()
+ANY = ClaimFilter()
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
@@ -63,13 +63,13 @@ async def ids(store: Store, query: TaskQuery) -> list[str]:
     return [found.id for found in await store.tasks(query)]
 
 
-async def claim(store: Store, want: Want = ANY, seats: Sequence[Seat] = ()) -> list[str]:
+async def claim(store: Store, want: ClaimFilter = ANY, seats: Sequence[Seat] = ()) -> list[str]:
     """The ids of the claimed tasks."""
     claims = await store.claim(seats or [seat()], want, lease=LEASE)
     return [claimed.task.id for claimed in claims]
 
 
-async def take(store: Store, want: Want = ANY, agent: str = "claude-1") -> Claim:
+async def take(store: Store, want: ClaimFilter = ANY, agent: str = "claude-1") -> Claim:
     """The one claim of one seat."""
     (claimed,) = await store.claim([seat(agent)], want, lease=LEASE)
     return claimed

@@ -9,7 +9,7 @@ import pytest
 from codefleet.domain.caps import Caps
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import RunnerId, TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.ports import Store, TaskQuery
 from tests.store.samples import LEASE, StillClock, add, completed, take, task
 
@@ -22,7 +22,7 @@ def seats(many: int, host: str = "here", coder: str = "claude") -> list[Seat]:
 
 
 async def claimed(store: Store, caps: Caps | None, given: list[Seat]) -> list[str]:
-    claims = await store.claim(given, Want(caps=caps), lease=LEASE)
+    claims = await store.claim(given, ClaimFilter(caps=caps), lease=LEASE)
     return [claim.task.id for claim in claims]
 
 
@@ -54,7 +54,7 @@ async def test_a_cap_holds_exactly_however_many_claim_at_once(
 
 async def test_what_ends_makes_room_for_the_next(store: Store) -> None:
     await add(store, task("a"), task("b"))
-    want = Want(caps=Caps(fleet=1))
+    want = ClaimFilter(caps=Caps(fleet=1))
     held = await take(store, want)
     assert await claimed(store, want.caps, seats(2)) == []
     await store.write(completed(held))

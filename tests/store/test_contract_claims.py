@@ -9,7 +9,7 @@ import pytest
 
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.words import Outcome
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.samples import (
@@ -55,40 +55,40 @@ async def test_claims_follow_priority_then_age(store: Store) -> None:
 
 async def test_several_seats_get_several_tasks_in_one_claim(store: Store) -> None:
     await add(store, *(task(name) for name in "abc"))
-    claims = await store.claim([seat("x"), seat("y")], Want(), lease=LEASE)
+    claims = await store.claim([seat("x"), seat("y")], ClaimFilter(), lease=LEASE)
     assert [(one.task.id, one.run.agent) for one in claims] == [("a", "x"), ("b", "y")]
 
 
 async def test_no_seat_gets_no_task(store: Store) -> None:
     await add(store, task("a"))
-    assert await store.claim([], Want(), lease=LEASE) in ([], ())
+    assert await store.claim([], ClaimFilter(), lease=LEASE) in ([], ())
 
 
 @pytest.mark.parametrize(
     ("fields", "want", "is_given"),
     [
-        ({"coder": "codex"}, Want(coders=("claude", "codex")), True),
-        ({"coder": "codex"}, Want(coders=("claude",)), False),
-        ({"coder": None}, Want(coders=("claude",)), True),
-        ({"coder": "codex"}, Want(resting=(("shop", "codex"),)), False),
-        ({"coder": "codex"}, Want(resting=(("shop", "claude"), ("mail", "codex"))), True),
-        ({"coder": None}, Want(resting=(("shop", ""),)), False),
-        ({"coder": None}, Want(resting=(("shop", "codex"),)), True),
-        ({"repo": "shop"}, Want(repos=("shop", "mail")), True),
-        ({"repo": "shop"}, Want(repos=("mail",)), False),
-        ({"labels": ("a", "b", "c")}, Want(labels=("a", "c")), True),
-        ({"labels": ("a\0", '"\\{},NULL')}, Want(labels=("a\0", '"\\{},NULL')), True),
-        ({"labels": ("a",)}, Want(labels=("a", "c")), False),
-        ({"labels": ()}, Want(labels=("a",)), False),
-        ({}, Want(tasks=(TaskId("two"), TaskId("one"))), True),
-        ({}, Want(tasks=(TaskId("two"),)), False),
-        ({"paused": True}, Want(), False),
-        ({"assignee": "claude-1"}, Want(), True),
-        ({"assignee": "claude-2"}, Want(), False),
+        ({"coder": "codex"}, ClaimFilter(coders=("claude", "codex")), True),
+        ({"coder": "codex"}, ClaimFilter(coders=("claude",)), False),
+        ({"coder": None}, ClaimFilter(coders=("claude",)), True),
+        ({"coder": "codex"}, ClaimFilter(resting=(("shop", "codex"),)), False),
+        ({"coder": "codex"}, ClaimFilter(resting=(("shop", "claude"), ("mail", "codex"))), True),
+        ({"coder": None}, ClaimFilter(resting=(("shop", ""),)), False),
+        ({"coder": None}, ClaimFilter(resting=(("shop", "codex"),)), True),
+        ({"repo": "shop"}, ClaimFilter(repos=("shop", "mail")), True),
+        ({"repo": "shop"}, ClaimFilter(repos=("mail",)), False),
+        ({"labels": ("a", "b", "c")}, ClaimFilter(labels=("a", "c")), True),
+        ({"labels": ("a\0", '"\\{},NULL')}, ClaimFilter(labels=("a\0", '"\\{},NULL')), True),
+        ({"labels": ("a",)}, ClaimFilter(labels=("a", "c")), False),
+        ({"labels": ()}, ClaimFilter(labels=("a",)), False),
+        ({}, ClaimFilter(tasks=(TaskId("two"), TaskId("one"))), True),
+        ({}, ClaimFilter(tasks=(TaskId("two"),)), False),
+        ({"paused": True}, ClaimFilter(), False),
+        ({"assignee": "claude-1"}, ClaimFilter(), True),
+        ({"assignee": "claude-2"}, ClaimFilter(), False),
     ],
 )
 async def test_a_claim_gives_only_what_is_wanted(
-    store: Store, fields: dict[str, Any], want: Want, is_given: bool
+    store: Store, fields: dict[str, Any], want: ClaimFilter, is_given: bool
 ) -> None:
     await add(store, task("one", **fields))
     assert await claim(store, want) == (["one"] if is_given else [])
@@ -96,7 +96,7 @@ async def test_a_claim_gives_only_what_is_wanted(
 
 async def test_a_wanted_task_is_claimed_past_more_urgent_ones(store: Store) -> None:
     await add(store, task("urgent", priority=5), task("wanted", priority=1))
-    assert await claim(store, Want(tasks=(TaskId("wanted"),))) == ["wanted"]
+    assert await claim(store, ClaimFilter(tasks=(TaskId("wanted"),))) == ["wanted"]
 
 
 async def test_a_claim_limited_to_some_tasks_takes_them_in_order_and_no_others(
@@ -104,24 +104,24 @@ async def test_a_claim_limited_to_some_tasks_takes_them_in_order_and_no_others(
 ) -> None:
     tasks = [task("other", priority=5), task("low", priority=1), task("high", priority=4)]
     await add(store, *tasks, task("late", not_before=clock.now() + timedelta(hours=1)))
-    want = Want(tasks=(TaskId("low"), TaskId("high"), TaskId("late")))
+    want = ClaimFilter(tasks=(TaskId("low"), TaskId("high"), TaskId("late")))
     claims = await store.claim([seat(name) for name in "abcd"], want, lease=LEASE)
     assert [each.task.id for each in claims] == ["high", "low"]
     clock.advance(seconds=31)
-    assert sorted(await claim(store, Want(tasks=(TaskId("low"),)))) == ["low"]
+    assert sorted(await claim(store, ClaimFilter(tasks=(TaskId("low"),)))) == ["low"]
 
 
 async def test_an_assigned_task_goes_to_its_seat_and_the_others_share_the_rest(
     store: Store,
 ) -> None:
     await add(store, task("any", priority=5), task("for-x", assignee="x"), task("more"))
-    claims = await store.claim([seat("x"), seat("y")], Want(), lease=LEASE)
+    claims = await store.claim([seat("x"), seat("y")], ClaimFilter(), lease=LEASE)
     assert {one.task.id: one.run.agent for one in claims} == {"any": "y", "for-x": "x"}
 
 
 async def test_two_tasks_for_one_seat_take_only_that_seat(store: Store) -> None:
     await add(store, task("first", assignee="x"), task("second", assignee="x"), task("any"))
-    claims = await store.claim([seat("x"), seat("y")], Want(), lease=LEASE)
+    claims = await store.claim([seat("x"), seat("y")], ClaimFilter(), lease=LEASE)
     assert {one.task.id: one.run.agent for one in claims} == {"first": "x", "any": "y"}
 
 
@@ -172,7 +172,7 @@ async def test_a_lost_lease_holds_no_scope(store: Store, clock: StillClock) -> N
     await add(store, task("mail", scope=("src/**",), labels=("x",)), task("post", scope=("src/a",)))
     await claim(store)
     clock.advance(seconds=31)
-    assert await claim(store, Want(tasks=(TaskId("post"),))) == ["post"]
+    assert await claim(store, ClaimFilter(tasks=(TaskId("post"),))) == ["post"]
 
 
 async def test_a_task_starts_at_its_not_before_and_no_sooner(

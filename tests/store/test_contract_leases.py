@@ -6,7 +6,7 @@ from codefleet.domain import lifecycle
 from codefleet.domain.errors import LostRun, NotFound, Stale
 from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import RunId, RunnerId, TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.words import Outcome, Reason
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.samples import (
@@ -163,9 +163,9 @@ async def test_a_lost_task_is_claimed_only_by_who_wants_it(store: Store, clock: 
     await add(store, task("a", coder="codex"))
     await claim(store)
     clock.advance(seconds=31)
-    assert await claim(store, Want(coders=("claude",))) == []
-    assert await claim(store, Want(tasks=(TaskId("b"),))) == []
-    assert await claim(store, Want(coders=("codex",))) == ["a"]
+    assert await claim(store, ClaimFilter(coders=("claude",))) == []
+    assert await claim(store, ClaimFilter(tasks=(TaskId("b"),))) == []
+    assert await claim(store, ClaimFilter(coders=("codex",))) == ["a"]
 
 
 async def test_a_paused_task_is_not_taken_over(store: Store, clock: StillClock) -> None:

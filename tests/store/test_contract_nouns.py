@@ -4,30 +4,53 @@ import json
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from codefleet.domain.errors import Cycle, Invalid, NotFound, Refused, Stale
 from codefleet.domain.model import (
+    Alert,
+    AlertId,
+    Checkpoint,
+    CheckpointId,
+    Comment,
     Conflict,
     Event,
+    FileClaim,
+    FileClaims,
+    Invite,
+    InviteId,
     Lane,
+    Member,
+    Memory,
     Message,
     MessageId,
+    Post,
+    PostId,
+    PostType,
     Question,
     QuestionId,
+    Receipt,
     Repo,
     Rest,
+    Review,
+    ReviewId,
     RunId,
     Runner,
     RunnerId,
+    Swarm,
+    SwarmId,
     TaskId,
+    Team,
+    Token,
+    TokenId,
     Usage,
     Workflow,
 )
 from codefleet.domain.noun import LARGEST
-from codefleet.domain.words import Reason
-from codefleet.ports import Store, TaskQuery, Write
+from codefleet.domain.words import Reason, Role
+from codefleet.ports import Period, Store, TaskQuery, Write
 from tests.store.kinds import KINDS
 from tests.store.samples import LEASE, START, StillClock, add, claim, completed, event, take, task
 
@@ -47,6 +70,43 @@ def message(name: str = "m1") -> Message:
     return Message(id=MessageId(name), agent="x", text="Mind the gap", sent_at=START)
 
 
+def post(name: str = "p1", swarm: str = "s1") -> Post:
+    return Post(
+        id=PostId(name),
+        swarm=SwarmId(swarm),
+        sender="scout",
+        type=PostType.STATUS,
+        payload={"done": [1, "two"]},
+        posted_at=START,
+    )
+
+
+def checkpoint(name: str = "k1") -> Checkpoint:
+    return Checkpoint(
+        id=CheckpointId(name),
+        author="scout",
+        goal="Mend it",
+        now="half way",
+        next=("the rest",),
+        task=TaskId("a"),
+        created_at=START,
+    )
+
+
+MEMORY = Memory(
+    id="/shop/scout/db",
+    repo="shop",
+    handle="scout",
+    key="db",
+    value="on port 5433",
+    stored_at=START,
+)
+FILES = FileClaims(
+    id="/shop",
+    repo="shop",
+    claims=(FileClaim(path="src/**", handle="scout", claimed_at=START),),
+)
+SWARM = Swarm(id=SwarmId("s1"), name="hive", created_at=START)
 FLOW = Workflow(
     id="w1", name="wf", prompt="Mend it", repo="shop", tasks=(TaskId("a"),), created_at=START
 )
@@ -56,35 +116,50 @@ LANE = Lane(repo="shop", holder=RunnerId("r1"), fence=1, lease_until=START + LEA
 RUNNER = Runner(
     id=RunnerId("r1"), host="here", pid=1, pid_started=2.5, seats=("x", "y"), seen_at=START
 )
+RECEIPT = Receipt(id="k1", request="digest", made=("a",), at=START)
+TEAM = Team(name="web", repos=("shop",), created_at=START)
+MEMBER = Member(team="web", handle="ann", role=Role.WORKER, joined_at=START)
+OPEN: dict[str, Any] = {
+    "team": "web",
+    "role": Role.WORKER,
+    "created_at": START,
+    "expires_at": START + LEASE,
+}
+TOKEN = Token(id=TokenId("t1"), handle="ann", **OPEN)
+INVITE = Invite(id=InviteId("i1"), secret_hash="0f", uses=2, **OPEN)
+ALERT = Alert(id=AlertId("a1"), team="web", text="It burns", by="eve@web", raised_at=START)
+COMMENT = Comment(id="c1", path="till.py", line=3, text="Why?", by="human", at=START)
+REVIEW = Review(id=ReviewId("v1"), task=TaskId("a"), comments=(COMMENT,), begun_at=START)
 SMALL = [
-    Write(questions=[question()]),
-    Write(conflicts=[conflict()]),
-    Write(repos=[REPO]),
-    Write(lanes=[LANE]),
-    Write(runners=[RUNNER]),
-    Write(messages=[message()]),
-    Write(rests=[REST]),
-    Write(workflows=[FLOW]),
+    Write(records=[question()]),
+    Write(records=[conflict()]),
+    Write(records=[REPO]),
+    Write(records=[LANE]),
+    Write(records=[RUNNER]),
+    Write(records=[message()]),
+    Write(records=[REST]),
+    Write(records=[FLOW]),
+    Write(records=[RECEIPT]),
+    Write(records=[TEAM]),
+    Write(records=[MEMBER]),
+    Write(records=[TOKEN]),
+    Write(records=[INVITE]),
+    Write(records=[ALERT]),
+    Write(records=[REVIEW]),
+    Write(records=[SWARM]),
+    Write(records=[post()]),
+    Write(records=[checkpoint()]),
+    Write(records=[MEMORY]),
+    Write(records=[FILES]),
 ]
 
 
 def next_version(step: Write) -> Write:
     """The same nouns, one version later."""
-    return Write(
-        questions=[noun.evolve(version=1) for noun in step.questions],
-        conflicts=[noun.evolve(version=1) for noun in step.conflicts],
-        repos=[noun.evolve(version=1) for noun in step.repos],
-        lanes=[noun.evolve(version=1) for noun in step.lanes],
-        runners=[noun.evolve(version=1) for noun in step.runners],
-        messages=[noun.evolve(version=1) for noun in step.messages],
-        rests=[noun.evolve(version=1) for noun in step.rests],
-        workflows=[noun.evolve(version=1) for noun in step.workflows],
-    )
+    return Write(records=[record.evolve(version=1) for record in step.records])
 
 
-@pytest.mark.parametrize(
-    "first", SMALL, ids=lambda step: next(f for f in step._fields if getattr(step, f))
-)
+@pytest.mark.parametrize("first", SMALL, ids=lambda step: type(step.records[0]).__name__.lower())
 async def test_every_noun_is_compared_and_set_by_its_version(store: Store, first: Write) -> None:
     second = next_version(first)
     with pytest.raises(Stale):
@@ -101,55 +176,99 @@ async def test_every_noun_is_compared_and_set_by_its_version(store: Store, first
 async def test_small_nouns_come_back_as_they_were_given(store: Store) -> None:
     for step in SMALL:
         await store.write(step)
-    assert await store.questions() == [question()]
-    assert await store.conflicts() == [conflict()]
-    assert await store.repos() == [REPO]
-    assert await store.lanes() == [LANE]
-    assert await store.runners() == [RUNNER]
-    assert await store.messages() == [message()]
-    assert await store.rests() == [REST]
-    assert await store.workflows() == await store.workflows(ids=["w1"]) == [FLOW]
-    assert await store.workflows(ids=[]) == []
+    assert await store.records(Question) == [question()]
+    assert await store.records(Conflict) == [conflict()]
+    assert await store.records(Review, tasks=[TaskId("a")], open_only=True) == [REVIEW]
+    assert await store.records(Repo) == [REPO]
+    assert await store.records(Lane) == [LANE]
+    assert await store.records(Runner) == [RUNNER]
+    assert await store.records(Message) == [message()]
+    assert await store.records(Rest) == [REST]
+    assert await store.records(Workflow) == await store.records(Workflow, ids=["w1"]) == [FLOW]
+    assert await store.records(Workflow, ids=[]) == []
+    assert await store.records(Team) == await store.records(Team, ids=["web"]) == [TEAM]
+    assert await store.records(Member) == await store.records(Member, ids=["ann@web"]) == [MEMBER]
+    assert await store.records(Token) == [TOKEN]
+    assert await store.records(Invite) == [INVITE]
+    assert await store.records(Alert) == await store.records(Alert, open_only=True) == [ALERT]
 
 
 async def test_open_messages_are_those_that_no_agent_has_got(store: Store) -> None:
-    await store.write(Write(messages=[message("m1"), message("m2")]))
+    await store.write(Write(records=[message("m1"), message("m2")]))
     got = message("m1").evolve(delivered_at=START, run=RunId("a.1"), version=1)
-    await store.write(Write(messages=[got]))
-    assert [one.id for one in await store.messages(open_only=True)] == ["m2"]
-    assert [one.id for one in await store.messages()] == ["m1", "m2"]
+    await store.write(Write(records=[got]))
+    assert [one.id for one in await store.records(Message, open_only=True)] == ["m2"]
+    assert [one.id for one in await store.records(Message)] == ["m1", "m2"]
+
+
+async def test_mail_is_found_by_the_handle_that_it_is_for(store: Store) -> None:
+    mail = [message(f"m{n}").evolve(to=to) for n, to in enumerate(["scout", "lead", "scout"])]
+    await store.write(Write(records=[message("m"), *mail]))
+    await store.write(Write(records=[mail[0].evolve(delivered_at=START, version=1)]))
+    assert [one.id for one in await store.records(Message, of=["scout"])] == ["m0", "m2"]
+    unread = await store.records(Message, of=["scout", "lead"], open_only=True)
+    assert [one.id for one in unread] == ["m1", "m2"]
 
 
 async def test_open_questions_are_those_without_an_answer(store: Store) -> None:
-    await store.write(Write(questions=[question("q1"), question("q2")]))
+    await store.write(Write(records=[question("q1"), question("q2")]))
     answered = question("q1").evolve(answer="red", answered_at=START, version=1)
-    await store.write(Write(questions=[answered]))
-    assert [one.id for one in await store.questions(open_only=True)] == ["q2"]
-    assert await store.questions(ids=[QuestionId("q1")]) == [answered]
-    assert await store.questions(ids=[QuestionId("q1")], open_only=True) == []
+    await store.write(Write(records=[answered]))
+    assert [one.id for one in await store.records(Question, open_only=True)] == ["q2"]
+    assert await store.records(Question, ids=[QuestionId("q1")]) == [answered]
+    assert await store.records(Question, ids=[QuestionId("q1")], open_only=True) == []
 
 
 async def test_questions_of_a_task_are_those_that_its_agents_asked(store: Store) -> None:
     mine, other = question("q1"), question("q2").evolve(task=TaskId("b"))
-    await store.write(Write(questions=[mine, other]))
-    assert await store.questions(tasks=[TaskId("b")]) == [other]
-    assert await store.questions(tasks=[TaskId("b"), TaskId("a")]) == [mine, other]
+    await store.write(Write(records=[mine, other]))
+    assert await store.records(Question, tasks=[TaskId("b")]) == [other]
+    assert await store.records(Question, tasks=[TaskId("b"), TaskId("a")]) == [mine, other]
     answered = other.evolve(answer="red", answered_at=START, version=1)
-    await store.write(Write(questions=[answered]))
-    assert await store.questions(tasks=[TaskId("b")], open_only=True) == []
-    assert await store.questions(tasks=[]) == []
+    await store.write(Write(records=[answered]))
+    assert await store.records(Question, tasks=[TaskId("b")], open_only=True) == []
+    assert await store.records(Question, tasks=[]) == []
+
+
+async def test_the_posts_of_a_swarm_are_found_without_its_archive(store: Store) -> None:
+    await store.write(Write(records=[post("p1"), post("p2"), post("p3", swarm="s2")]))
+    await store.write(Write(records=[post("p1").evolve(archived_at=START, version=1)]))
+    assert [one.id for one in await store.records(Post, of=["s1"])] == ["p1", "p2"]
+    assert [one.id for one in await store.records(Post, of=["s1"], open_only=True)] == ["p2"]
+    assert [one.id for one in await store.records(Post, of=["s1", "s2"])] == ["p1", "p2", "p3"]
+    assert await store.records(Post, of=[]) == []
+
+
+async def test_checkpoints_are_found_by_their_author_or_reader_and_by_task(store: Store) -> None:
+    other = checkpoint("k2").evolve(to="lead", task=TaskId("b"))
+    await store.write(Write(records=[checkpoint("k1"), other]))
+    assert [one.id for one in await store.records(Checkpoint, of=["scout"])] == ["k1"]
+    assert [one.id for one in await store.records(Checkpoint, of=["lead"])] == ["k2"]
+    assert [one.id for one in await store.records(Checkpoint, tasks=[TaskId("b")])] == ["k2"]
+
+
+async def test_memories_are_found_by_their_repo(store: Store) -> None:
+    other = MEMORY.evolve(id="/other/scout/db", repo="other")
+    await store.write(Write(records=[MEMORY, other]))
+    assert await store.records(Memory, of=["shop"]) == [MEMORY]
+
+
+async def test_open_swarms_are_those_that_nobody_killed(store: Store) -> None:
+    await store.write(Write(records=[SWARM, SWARM.evolve(id=SwarmId("s2"))]))
+    await store.write(Write(records=[SWARM.evolve(killed_at=START, version=1)]))
+    assert [one.id for one in await store.records(Swarm, open_only=True)] == ["s2"]
 
 
 async def test_conflicts_are_read_since_a_moment(store: Store) -> None:
     late = conflict("c2").evolve(found_at=START + timedelta(hours=1))
-    await store.write(Write(conflicts=[conflict("c1"), late]))
-    assert await store.conflicts(since=START + timedelta(minutes=1)) == [late]
+    await store.write(Write(records=[conflict("c1"), late]))
+    assert await store.records(Conflict, since=START + timedelta(minutes=1)) == [late]
 
 
 async def test_a_forgotten_runner_is_gone(store: Store) -> None:
-    await store.write(Write(runners=[RUNNER]))
-    await store.forget_runner(RUNNER.id)
-    assert await store.runners() == []
+    await store.write(Write(records=[RUNNER]))
+    await store.write(Write(removed=[RUNNER]))
+    assert await store.records(Runner) == []
 
 
 async def test_settings_are_set_replaced_and_dropped(store: Store) -> None:
@@ -168,6 +287,27 @@ async def test_runs_are_read_by_id_by_task_and_while_they_live(store: Store) -> 
     assert [run.id for run in await store.runs(tasks=[TaskId("a")])] == ["a.1"]
     assert await store.runs(ids=[]) == []
     assert await store.runs(tasks=[TaskId("a")], live=True) == []
+
+
+async def test_runs_are_read_by_the_period_in_which_they_were_at_work(
+    store: Store, clock: StillClock
+) -> None:
+    await add(store, task("a"), task("b"))
+    over = completed(await take(store))
+    runs = [run.evolve(ended_at=START + timedelta(hours=1)) for run in over.runs]
+    await store.write(over._replace(runs=runs))
+    clock.advance(hours=2)
+    await take(store)
+
+    async def at_work(since: float, until: float) -> list[str]:
+        during = Period(START + timedelta(hours=since), START + timedelta(hours=until))
+        return [run.id for run in await store.runs(during=during)]
+
+    assert await at_work(-1, 0) == []
+    assert await at_work(0, 2) == ["a.1"]
+    assert await at_work(1, 3) == ["a.1", "b.1"]
+    assert await at_work(1.5, 2) == []
+    assert await at_work(4, 5) == ["b.1"]
 
 
 def used(cost: float, *, hours: float = 0, name: str = "a", **by: str) -> Event:
@@ -236,13 +376,12 @@ async def fill(store: Store) -> None:
 
 
 async def test_an_export_read_back_is_the_same_store(
-    store: Store, clock: StillClock, tmp_path: Path, request: pytest.FixtureRequest
+    store: Store, clock: StillClock, tmp_path: Path, kind: str
 ) -> None:
     await fill(store)
     exported = [row async for row in store.export()]
-    kind = request.node.callspec.params["place"]
     (tmp_path / "copy").mkdir()
-    copy = KINDS[kind].open(KINDS[kind].place(tmp_path / "copy"), clock)
+    copy = KINDS[kind].open(KINDS[kind].empty(tmp_path / "copy"), clock)
     try:
         await copy.load(exported)
         assert [row async for row in copy.export()] == exported
@@ -253,6 +392,18 @@ async def test_an_export_read_back_is_the_same_store(
         assert await copy.last_seq() == await store.last_seq() + 1
     finally:
         await copy.close()
+
+
+async def test_lanes_rests_and_tokens_move_with_a_fleet_and_runners_do_not(store: Store) -> None:
+    await fill(store)
+    moving = [row async for row in store.export(moving=True)]
+    exported = {kind async for kind, _ in store.export()}
+    assert {kind for kind, _ in moving} - exported == {"lane", "rest", "token", "invite", "receipt"}
+    await store.erase(event("fleet.reset"))
+    await store.load(moving)
+    assert (await store.records(Lane), await store.records(Rest)) == ([LANE], [REST])
+    assert (await store.records(Token), await store.records(Invite)) == ([TOKEN], [INVITE])
+    assert await store.records(Runner) == []
 
 
 async def test_an_export_is_one_view_however_long_it_takes(
@@ -354,7 +505,7 @@ async def test_erase_forgets_everything_but_that_it_happened_and_the_rise_of_seq
     last = await store.last_seq()
     await store.erase(event("fleet.reset"))
     assert [kind async for kind, _ in store.export()] == ["event"]
-    assert (await store.runners(), await store.lanes()) == ([], [])
+    assert (await store.records(Runner), await store.records(Lane)) == ([], [])
     assert await store.counts() == {}
     assert [(one.kind, one.seq) for one in await store.events()] == [("fleet.reset", last + 1)]
     (told,) = await store.write(Write(events=[event()]))

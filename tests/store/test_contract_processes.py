@@ -13,6 +13,7 @@ import pytest
 from codefleet.domain.words import State
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.conftest import Place
+from tests.store.kinds import KINDS
 from tests.store.samples import RealClock, add, event, task
 
 pytestmark = pytest.mark.slow
@@ -99,8 +100,11 @@ async def test_a_reader_never_sees_a_seq_out_of_order_while_processes_write(
     assert sorted(acknowledged) == seen
 
 
-async def test_several_processes_may_open_a_store_that_is_not_there_yet(place: Place) -> None:
-    async with workers(place, "append", 1, many=4) as processes:
+async def test_several_processes_may_open_a_store_that_is_not_there_yet(
+    kind: str, tmp_path: Path
+) -> None:
+    empty = Place(kind, KINDS[kind].empty(tmp_path))
+    async with workers(empty, "append", 1, many=4) as processes:
         said = [await finished(process) for process in processes]
     assert sorted(said) == [["1"], ["2"], ["3"], ["4"]]
 
@@ -126,11 +130,19 @@ async def test_a_killed_writer_leaves_a_consistent_store_with_all_it_was_told_is
                 process.kill()
                 acknowledged += await rest(process)
         store = place.open(RealClock())
+        await at_rest(store)
         await assert_consistent(store, acknowledged)
         await store.close()
     assert len(acknowledged) >= 10
     (told,) = await here.write(Write(events=[event("still works")]))
     assert told.seq == await here.last_seq()
+
+
+async def at_rest(store: Store) -> None:
+    """Wait until nothing is written: a server finishes what a killed writer asked of it."""
+    async with asyncio.timeout(60):
+        while await store.changed(await store.last_seq(), within=0.5):
+            pass
 
 
 async def assert_consistent(store: Store, acknowledged: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.ports import Store, TaskQuery, Write
-from codefleet.store import looking
+from codefleet.store import text_search
 from tests.store.samples import add, completed, event, get, ids, take, task
 
 WAYS = {"by looking": (1000, 10_000), "by looking further": (10, 10_000), "by the index": (1, 0)}
@@ -21,8 +21,8 @@ SOME_WORDS = ["mail", "mailer", "login", "log", "parse", "parser", "cache", "inv
 @pytest.fixture(params=WAYS, autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     first, most = WAYS[request.param]
-    monkeypatch.setattr(looking, "FIRST", first)
-    monkeypatch.setattr(looking, "MOST", most)
+    monkeypatch.setattr(text_search, "FIRST", first)
+    monkeypatch.setattr(text_search, "MOST", most)
 
 
 async def found(store: Store, text: str) -> list[str]:

@@ -198,6 +198,23 @@ async def test_tasks_are_read_most_urgent_first_or_newest_first(store: Store) ->
     assert await ids(store, TaskQuery(limit=0)) == []
 
 
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_a_list_can_be_read_in_pages_while_tasks_come_and_go(
+    store: Store, newest_first: bool
+) -> None:
+    tasks = [task(f"t{number}", priority=1 + number % 3) for number in range(9)]
+    await add(store, *tasks)
+    query = TaskQuery(newest_first=newest_first, limit=4)
+    whole = await ids(store, query._replace(limit=None))
+    first = await ids(store, query)
+    await add(store, move(await get(store, first[0]), Verb.CANCEL))
+    await add(store, task("urgent", priority=5))
+    second = await ids(store, query._replace(after=TaskId(first[-1])))
+    third = await ids(store, query._replace(after=TaskId(second[-1]), limit=None))
+    assert [*first, *second, *third] == whole
+    assert await ids(store, query._replace(after=TaskId("nobody"))) == []
+
+
 async def test_tasks_are_read_by_every_field_of_a_query(store: Store) -> None:
     await add(
         store,

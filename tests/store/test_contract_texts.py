@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from codefleet.domain.errors import Invalid
-from codefleet.domain.model import QuestionId, Repo, RunId, TaskId
+from codefleet.domain.model import Question, QuestionId, Repo, RunId, TaskId, Workflow
 from codefleet.ports import Store, TaskQuery, Write
 from tests.store.samples import claim, event, task
 
@@ -18,15 +18,15 @@ READINGS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "what begins so": lambda store: store.matching(HALF),
     "who needs it": lambda store: store.needed_by(TaskId(HALF)),
     "runs": lambda store: store.runs(ids=[RunId(HALF)]),
-    "questions": lambda store: store.questions(ids=[QuestionId(HALF)]),
-    "workflows": lambda store: store.workflows(ids=[HALF]),
+    "questions": lambda store: store.records(Question, ids=[QuestionId(HALF)]),
+    "workflows": lambda store: store.records(Workflow, ids=[HALF]),
     "the log": lambda store: store.events(task=TaskId(HALF)),
 }
 STEPS = {
     "a task": Write(tasks=[task("b").evolve(id=TaskId(HALF))]),
     "a title": Write(tasks=[task("b").evolve(title=HALF)]),
     "a need": Write(tasks=[task("b").evolve(needs=(HALF,))]),
-    "a repo": Write(repos=[Repo(name=HALF, path="/src", trunk="main")]),
+    "a repo": Write(records=[Repo(name=HALF, path="/src", trunk="main")]),
     "the name of a setting": Write(settings={HALF: "x"}),
     "a setting": Write(settings={"x": HALF}),
     "an event": Write(events=[event(HALF)]),

@@ -19,11 +19,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from codefleet.domain import lifecycle
+from codefleet.domain import lifecycle, retries
 from codefleet.domain.errors import Refused
-from codefleet.domain.lifecycle import Attempts, Verb, move
+from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Run, RunnerId, Task, TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.retries import RetryPolicy
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.ports import TaskQuery, Write
 from tests.store.kinds import KINDS
@@ -146,7 +147,7 @@ class StoreBesideModel(RuleBasedStateMachine):
     @rule(seats=st.integers(1, 3))
     def claim(self, seats: int) -> None:
         expected = self.model.claimable(seats, self.clock.now())
-        claims = self.do(self.store.claim(SEATS[:seats], Want(), lease=LEASE))
+        claims = self.do(self.store.claim(SEATS[:seats], ClaimFilter(), lease=LEASE))
         assert [claimed.task.id for claimed in claims] == expected
         for taken, run, lost, events in claims:
             assert taken.fence == self.model.tasks[taken.id].fence + 1
@@ -171,7 +172,7 @@ class StoreBesideModel(RuleBasedStateMachine):
     def fail(self, data: st.DataObject, reason: Reason) -> None:
         held, run = self.pick_held(data)
         self.end(
-            lifecycle.fail(held, reason, "", self.clock.now(), Attempts()), run, Outcome.FAILED
+            retries.fail(held, reason, "", self.clock.now(), RetryPolicy()), run, Outcome.FAILED
         )
 
     @precondition(lambda self: self.model.held())

@@ -5,9 +5,9 @@ import asyncio
 import psycopg
 import pytest
 
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.ports import Store, TaskQuery, Write
-from codefleet.store.postgres import bell, connections
+from codefleet.store.postgres import connections, notify
 from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.connections import Connections
 from codefleet.store.postgres.store import PostgresStore
@@ -26,7 +26,7 @@ async def assert_it_works(store: Store) -> None:
     await add(store, *(task(name) for name in names), task("last", needs=tuple(names)))
 
     async def work(agent: str) -> None:
-        while claims := await store.claim([seat(agent)], Want(), lease=LEASE):
+        while claims := await store.claim([seat(agent)], ClaimFilter(), lease=LEASE):
             await store.write(completed(claims[0]))
 
     async with asyncio.timeout(BOUND_S):
@@ -146,7 +146,9 @@ async def test_a_store_works_behind_pgbouncer(pooled: str) -> None:
 async def test_news_are_heard_by_the_direct_address_while_all_else_goes_through_the_pool(
     pooled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bell, "LOOK_S", BOUND_S)  # so that only a notification can wake the reader
+    monkeypatch.setattr(
+        notify, "LOOK_S", BOUND_S
+    )  # so that only a notification can wake the reader
     here = await PostgresStore.open(pooled, direct=pgbouncer.direct(pooled))
     other = await PostgresStore.open(pooled)
     try:

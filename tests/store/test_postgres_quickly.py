@@ -10,13 +10,15 @@ from psycopg import OperationalError
 from psycopg.errors import DivisionByZero, UndefinedTable, UniqueViolation
 
 from codefleet.domain.caps import Caps
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.ports import TaskQuery, Write
 from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.store.postgres.trouble import is_passing
 from tests import postgres
+from tests.faults.wires import to_postgres, wire
 from tests.store.conftest import needs_postgres
+from tests.store.proxy import SOCKET
 from tests.store.samples import add, claim, completed, get, seat, take, task
 
 pytestmark = needs_postgres
@@ -122,6 +124,25 @@ async def test_a_pool_is_not_told_to_stop_what_was_given_up(
         await _until_asleep(other, pid)
         await other.execute("SELECT pg_terminate_backend(%s)", [pid])
     assert connection.closed
+
+
+async def test_a_reader_that_is_cancelled_while_its_connection_breaks_stays_cancelled(
+    address: str, other: Connection
+) -> None:
+    """The lost connection must not hide the cancellation: the reader would start over."""
+    options = address.partition("&")[2]
+    async with wire(to_postgres(postgres.shared().folder / SOCKET)) as line:
+        through = f"postgresql://fleet@127.0.0.1:{line.port}/postgres?{options}"
+        async with _opened(through) as store, asyncio.timeout(BOUND_S):
+            await store.counts()
+            await other.execute("BEGIN; LOCK TABLE tallies")
+            reading = asyncio.ensure_future(store.counts())
+            await _until_waiting(other)
+            reading.cancel()
+            line.cut()
+            await asyncio.wait([reading])
+            assert reading.cancelled()
+            await other.execute("ROLLBACK")
 
 
 async def _give_up(connection: Connection, other: Connection, times: int = 1) -> None:
@@ -240,7 +261,7 @@ async def test_small_writes_search_through_no_table_however_small_it_was_when_th
 async def test_claims_and_writes_read_few_of_many_tasks(
     address: str, connection: Connection, caps: Caps | None
 ) -> None:
-    want, many, few = Want(caps=caps), 1000, 200
+    want, many, few = ClaimFilter(caps=caps), 1000, 200
     async with _opened(address) as store:
         await add(store, *(task(f"t{number:04}") for number in range(many)))
         await claim(store, want)
@@ -289,10 +310,14 @@ async def _worked_off(address: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "want",
-    [Want(caps=Caps(repos=(("shop", 1),))), Want(caps=Caps(coders=(("claude", 1),))), Want()],
+    [
+        ClaimFilter(caps=Caps(repos=(("shop", 1),))),
+        ClaimFilter(caps=Caps(coders=(("claude", 1),))),
+        ClaimFilter(),
+    ],
 )
 async def test_a_claim_holds_few_of_the_many_tasks_that_have_no_place_any_more(
-    address: str, connection: Connection, want: Want
+    address: str, connection: Connection, want: ClaimFilter
 ) -> None:
     store = PostgresStore(address)
     try:
@@ -317,3 +342,11 @@ async def test_a_claim_holds_few_of_the_many_tasks_that_have_no_place_any_more(
 )
 def test_a_server_that_is_about_to_be_there_is_waited_for(said: str) -> None:
     assert is_passing(OperationalError(f"connection failed: FATAL:  {said}"))
+
+
+async def _until_waiting(other: Connection) -> None:
+    """Wait until somebody waits for a lock of this connection."""
+    blocked = "NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+    waits = f"SELECT pid FROM pg_locks WHERE {blocked}".encode()
+    while not await (await other.execute(waits)).fetchone():
+        await asyncio.sleep(0.01)

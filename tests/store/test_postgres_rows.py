@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.ports import Write
 from codefleet.store.postgres.store import PostgresStore
 from tests import postgres
@@ -58,7 +58,7 @@ async def rows_left(*, together: bool) -> list[list[str]]:
     claims = [
         claim
         for some in ([seats] if together else [[one] for one in seats])
-        for claim in await store.claim(some, Want(), lease=LEASE)
+        for claim in await store.claim(some, ClaimFilter(), lease=LEASE)
     ]
     claimed = await rows_in(address)
     await write([completed(claim) for claim in claims])

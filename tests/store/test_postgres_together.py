@@ -12,9 +12,9 @@ import pytest
 from codefleet.config import Config
 from codefleet.domain.errors import Cycle, FleetError, Refused, StoreTrouble
 from codefleet.domain.model import TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.ports import TaskQuery, Write
-from codefleet.store.nouns import event_body
+from codefleet.store.events import event_body
 from codefleet.store.postgres import commits
 from codefleet.store.postgres.store import PostgresStore
 from codefleet.wiring import open_store
@@ -130,7 +130,7 @@ async def test_the_count_of_unmet_needs_is_right_when_needs_end_while_tasks_are_
     for turn in range(12):
         needs = tuple(f"n{turn}-{n}" for n in range(3))
         await add(stores[0], *(task(name) for name in needs))
-        held = [await take(stores[0], Want(tasks=(TaskId(name),))) for name in needs]
+        held = [await take(stores[0], ClaimFilter(tasks=(TaskId(name),))) for name in needs]
         ends = [store.write(completed(one)) for store, one in zip(stores, held, strict=False)]
         async with asyncio.timeout(BOUND_S):
             await asyncio.gather(

@@ -40,6 +40,7 @@ async def test_a_store_is_durable_against_a_power_cut_unless_told_otherwise(
     normal = SqliteStore.open(tmp_path / "fleet.db", clock=StillClock(), durability="normal")
     assert [pragma(store, "synchronous") for store in (full, normal)] == [2, 1]
     assert [pragma(store, "journal_mode") for store in (full, normal)] == ["wal", "wal"]
+    assert (pragma(full, "fullfsync"), pragma(normal, "fullfsync")) == (1, 0)  # heeded by macOS
     await full.close()
     await normal.close()
 

@@ -5,12 +5,13 @@ import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
-from codefleet.domain import lifecycle
-from codefleet.domain.lifecycle import Attempts, Verb, move
+from codefleet.domain import lifecycle, retries
+from codefleet.domain.lifecycle import Verb, move
 from codefleet.domain.model import Task, TaskId
+from codefleet.domain.retries import RetryPolicy
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.ports import TaskQuery, Write
-from codefleet.store.nouns import event_body
+from codefleet.store.events import event_body
 from codefleet.store.sqlite import schema
 from codefleet.store.sqlite.store import SqliteStore
 from tests.store.samples import (
@@ -81,7 +82,7 @@ async def test_no_column_says_anything_else_than_the_body(tmp_path: Path) -> Non
     )
     await store.write(completed(await take(store)))
     failing = await take(store)
-    after = lifecycle.fail(failing.task, Reason.CRASHED, "", START, Attempts())
+    after = retries.fail(failing.task, Reason.CRASHED, "", START, RetryPolicy())
     over = lifecycle.end(failing.run, Outcome.FAILED, START)
     await store.write(Write(tasks=[after], runs=[over], events=[event(task=TaskId("b"))]))
     await store.write(Write(tasks=[move(await get(store, "b"), Verb.PAUSE, paused=True)]))

@@ -6,23 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from codefleet.domain import search
+from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.ports import TaskQuery, Write
-from codefleet.store import looking, reading, statements
+from codefleet.store import reading, statements, text_search
 from codefleet.store.sqlite import database, schema
 from codefleet.store.sqlite.store import SqliteStore
 from tests.store.samples import StillClock, add, completed, event, get, ids, take, task
 
 ONE_BY_ONE = """
-PRAGMA user_version = 7;
-DROP TABLE boot;
-DROP INDEX tasks_ready; CREATE INDEX tasks_ready ON tasks (priority DESC, place);
-ALTER TABLE tasks DROP COLUMN resting_since;
-DROP INDEX tasks_by_parent; ALTER TABLE tasks DROP COLUMN parent;
-DROP INDEX questions_by_task; ALTER TABLE questions DROP COLUMN task;
-DROP TRIGGER texts_added; DROP TRIGGER texts_changed; DROP TRIGGER texts_removed;
-DROP TABLE texts_indexed;
-INSERT INTO texts_by_word (texts_by_word) VALUES ('rebuild');
+CREATE VIRTUAL TABLE texts_by_word USING fts5(
+    words, content = 'texts', content_rowid = 'place', detail = none, columnsize = 0,
+    tokenize = 'ascii'
+);
 CREATE TRIGGER texts_added AFTER INSERT ON texts BEGIN
     INSERT INTO texts_by_word (rowid, words) VALUES (new.place, new.words);
 END;
@@ -38,10 +35,34 @@ END;
 """
 
 
+A_TASK = """
+INSERT INTO tasks (
+    id, unmet, state, priority, paused, approved, repo, scoped, fence, version, needs, body
+) VALUES (?, 0, 'pending', ?, 0, 0, ?, 0, 0, 0, '[]', ?)
+"""
+SEVEN = 7
+
+
+def write_as_version_seven(path: Path, *tasks: Task) -> None:
+    """A store as the version wrote it that had seven migrations."""
+    file = sqlite3.connect(path)
+    file.create_function("mark_of", 1, lambda body: search.mark(Task.from_json(body)))
+    file.create_function("words_of", 1, lambda body: search.kept(Task.from_json(body)))
+    for step in schema.migrations()[:SEVEN]:
+        file.executescript(step.read_text())
+    file.executescript(ONE_BY_ONE)
+    for each in tasks:
+        file.execute(A_TASK, (each.id, each.priority, each.repo, each.json()))
+    file.execute("INSERT INTO texts SELECT place, mark_of(body), words_of(body) FROM tasks")
+    file.executescript(f"PRAGMA user_version = {SEVEN}; PRAGMA application_id = {schema.OURS}")
+    file.commit()
+    file.close()
+
+
 @pytest.fixture(autouse=True)
 def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many that the index is needed."""
-    monkeypatch.setattr(looking, "FIRST", 1)
+    monkeypatch.setattr(text_search, "FIRST", 1)
 
 
 @pytest.fixture
@@ -172,12 +193,7 @@ async def test_new_words_are_put_into_the_index_together(path: Path) -> None:
 
 
 async def test_an_index_that_an_earlier_version_kept_one_by_one_is_taken_over(path: Path) -> None:
-    store = opened(path)
-    await add(store, task("a", title="Mend the mailer"), task("b"))
-    await store.close()
-    as_it_was = sqlite3.connect(path)
-    as_it_was.executescript(ONE_BY_ONE)
-    as_it_was.close()
+    write_as_version_seven(path, task("a", title="Mend the mailer"), task("b"))
     store = opened(path)
     await add(store, task("c", title="Mail"), task("d"))
     assert await ids(store, TaskQuery(text="mail")) == ["a", "c"]

@@ -9,7 +9,7 @@ import sys
 from datetime import timedelta
 
 from codefleet.domain.errors import Stale
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.ports import Store, Write
 from tests.store.kinds import KINDS
 from tests.store.samples import RealClock, completed, event, seat, task
@@ -26,7 +26,7 @@ async def append(store: Store, count: int) -> None:
 
 async def drain(store: Store, count: int) -> None:
     """Claim and complete until nothing is left."""
-    while claims := await store.claim([seat(f"agent-{os.getpid()}")], Want(), lease=LEASE):
+    while claims := await store.claim([seat(f"agent-{os.getpid()}")], ClaimFilter(), lease=LEASE):
         for claimed in claims:
             await store.write(completed(claimed))
             say(claimed.task.id)
@@ -42,7 +42,7 @@ async def churn(store: Store, count: int) -> None:
             Write(tasks=[task(first), task(second, needs=(first,))], events=[event("added")])
         )
         say(f"added {first}")
-        for claimed in await store.claim([seat()], Want(), lease=LEASE):
+        for claimed in await store.claim([seat()], ClaimFilter(), lease=LEASE):
             try:
                 await store.write(completed(claimed))
             except Stale:

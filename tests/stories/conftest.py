@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Task
+from codefleet.domain.validation import checked
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.desk import Desk
+from codefleet.runner.context import Context
 from codefleet.runner.loop import Loop
-from codefleet.runner.repos.repository import register
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
@@ -51,7 +51,7 @@ class Crew:
             await loop.run()
 
     def loop(self, agents: int | None = 2, *, until_idle: bool = False, **flags: object) -> Loop:
-        return Loop(Desk(self.fleet, {**FLAGS, **flags}), agents=agents, until_idle=until_idle)
+        return Loop(Context(self.fleet, {**FLAGS, **flags}), agents=agents, until_idle=until_idle)
 
     async def until(
         self,

@@ -12,6 +12,7 @@ from codefleet.domain.errors import NotFound
 from codefleet.domain.model import Rest, Task
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
+from codefleet.fleet.dispatch import Dispatch
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew
 
@@ -25,10 +26,12 @@ def configure(fleet: Fleet, text: str) -> None:
 
 
 async def rest(fleet: Fleet, account: str, hours: float | None = 5) -> None:
-    now = await fleet.store.now()
+    now = await fleet.core.store.now()
     until = None if hours is None else now + timedelta(hours=hours)
     reason = Reason.QUOTA if until else Reason.AUTH
-    await fleet.rest(Rest(account=account, reason=reason, note="", since=now, until=until))
+    await Dispatch(fleet).rest(
+        Rest(account=account, reason=reason, note="", since=now, until=until)
+    )
 
 
 async def completed(fleet: Fleet, task: Task) -> bool:

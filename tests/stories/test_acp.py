@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.checking import checked
 from codefleet.domain.model import Draft, Task
+from codefleet.domain.validation import checked
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
 from tests.coders.bridges import AGENT
@@ -74,7 +74,7 @@ async def test_a_cancelled_agent_leaves_nobody_behind(
     working = asyncio.create_task(crew.loop(1, until_idle=True, **settings).run())
 
     async def begun() -> bool:
-        return bool(await fleet.store.events(task=task.id, kinds=["run.said"]))
+        return bool(await fleet.core.store.events(task=task.id, kinds=["run.said"]))
 
     await crew.wait_for(begun)
     await fleet.cancel(task.id)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.model import Task
+from codefleet.domain.model import Question, Task
 from codefleet.domain.words import Outcome, State
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo
@@ -21,7 +21,7 @@ import asyncio, os, sys
 from pathlib import Path
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from codefleet.runner.agents.own_tools import call
+from codefleet.runner.brief.own_tools import call
 
 HOME, PATIENCE = Path(sys.argv[1]), float(sys.argv[2])
 program, *args = call(HOME, Path(os.environ["FLEET_TOKEN_FILE"]))
@@ -56,8 +56,10 @@ async def test_an_agent_waits_for_its_answer_as_long_as_it_takes_and_goes_on_in_
     task = await add("Serve", asking(60), timeout_s=12)
 
     async def waited_long() -> bool:
-        asked = await fleet.store.questions(open_only=True)
-        return bool(asked) and (await fleet.store.now() - asked[0].asked_at).total_seconds() > 13
+        asked = await fleet.core.store.records(Question, open_only=True)
+        return (
+            bool(asked) and (await fleet.core.store.now() - asked[0].asked_at).total_seconds() > 13
+        )
 
     async def answered_and_done() -> bool:
         if await waited_long():

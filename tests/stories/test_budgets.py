@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain import workflow
+from codefleet.domain.access import AgentOf
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Budget, Draft, Event, RunnerId, Task, Usage
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.words import Outcome, Reason, State
+from codefleet.domain.workflow import workflow
 from codefleet.doors.cli import stages
 from codefleet.doors.cli.status import draw
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.repository import register
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
@@ -68,11 +70,11 @@ def settings(fleet: Fleet, text: str) -> None:
 
 
 async def ledger(fleet: Fleet) -> list[Event]:
-    return list(await fleet.store.events(kinds=["run.used"]))
+    return list(await fleet.core.store.events(kinds=["run.used"]))
 
 
 async def warnings(fleet: Fleet) -> list[str]:
-    return [told.text for told in await fleet.store.events(kinds=["budget.warned"])]
+    return [told.text for told in await fleet.core.store.events(kinds=["budget.warned"])]
 
 
 async def in_all(fleet: Fleet) -> float:
@@ -135,15 +137,15 @@ async def test_a_day_that_is_overrun_in_one_step_is_told_all_the_same(
 async def created(fleet: Fleet, parent: Task, *costs: float) -> list[Task]:
     """Tasks that this one's agent adds while it works, each of which costs this much."""
     seat = Seat("agent-9", RunnerId("r-9"), fleet.host, "scripted")
-    (claim,) = await fleet.claim([seat], Want())
+    (claim,) = await Dispatch(fleet).claim([seat], ClaimFilter())
     assert claim.task.id == parent.id
     drafts = [
         Draft(title=f"Child {n}", prompt=script(f"write {n}.txt x", f"usage cost={cost}"))
         for n, cost in enumerate(costs)
     ]
-    children = await fleet.acting_for(claim.run.id).add(drafts)
-    used = await fleet.note(claim.run, usage=Usage(cost_usd=0.5))
-    await fleet.complete(used, "the children do it")
+    children = await fleet.acting_as(AgentOf(run=claim.run.id)).add(drafts)
+    used = await Dispatch(fleet).note(claim.run, usage=Usage(cost_usd=0.5))
+    await Dispatch(fleet).complete(used, "the children do it")
     return list(children)
 
 
@@ -152,11 +154,11 @@ async def test_a_task_whose_children_have_spent_its_budget_goes_no_further(
 ) -> None:
     parent = await add("Parent", "usage cost=0.1", "write a.txt x", budget={"usd": 1})
     seat = Seat("agent-9", RunnerId("r-9"), fleet.host, "scripted")
-    (claim,) = await fleet.claim([seat], Want())
+    (claim,) = await Dispatch(fleet).claim([seat], ClaimFilter())
     child = Draft(title="Child", prompt=script("write b.txt x", "usage cost=0.96"))
-    await fleet.acting_for(claim.run.id).add([child])
-    used = await fleet.note(claim.run, usage=Usage(cost_usd=0.05))
-    await fleet.release(used, "the child goes first")
+    await fleet.acting_as(AgentOf(run=claim.run.id)).add([child])
+    used = await Dispatch(fleet).note(claim.run, usage=Usage(cost_usd=0.05))
+    await Dispatch(fleet).release(used, "the child goes first")
     await fleet.pause(parent.id)
     await crew.work(agents=1)
     await fleet.resume(parent.id)

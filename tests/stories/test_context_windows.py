@@ -12,15 +12,17 @@ import tomlkit
 
 from codefleet.coders import registry
 from codefleet.config import Config
-from codefleet.domain.checking import checked
 from codefleet.domain.model import Task
 from codefleet.domain.signals import Filled, Started, Window
+from codefleet.domain.validation import checked
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
-from codefleet.runner.agents.hearing import Heard
-from codefleet.runner.bounds import windows
+from codefleet.runner.limits import context_window
+from codefleet.runner.output.transcript import OutputState
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 Lines = list[dict[str, Any]]
@@ -54,13 +56,13 @@ END = {
 }
 REPORTS = {"claude": claude, "opencode": opencode, "codex": codex, "command": command}
 PROGRAM = """#!{python}
-import json, os, pathlib, time
+import json, os, pathlib, signal
 again = os.environ["FLEET_RUN"].endswith(".2")
 pathlib.Path("second.txt" if again else "first.txt").write_text("made\\n")
 for line in {end} if again else {full}:
     print(json.dumps(line), flush=True)
 if not again:
-    time.sleep(600)
+    signal.pause()
 """
 
 
@@ -89,8 +91,8 @@ async def test_a_context_that_gets_full_is_continued_by_a_fresh_run(
     assert repo.read("main", "first.txt") == repo.read("main", "second.txt") == "made\n"
 
 
-def heard(*signals: Any) -> Heard:
-    found = Heard()
+def heard(*signals: Any) -> OutputState:
+    found = OutputState()
     for signal in signals:
         found.take(signal)
     return found
@@ -119,9 +121,9 @@ OPUS, RUN = Started("s", "claude-opus-5-5"), "gpt-9.1"
     ],
 )
 def test_what_a_program_reports_wins_over_settings_and_these_over_what_is_known(
-    found: Heard, model: str | None, settings: Config, size: int
+    found: OutputState, model: str | None, settings: Config, size: int
 ) -> None:
-    assert windows.size(found, model, "opencode", settings) == size
+    assert context_window.size(found, model, "opencode", settings) == size
 
 
 def test_claude_tells_the_windows_of_its_models() -> None:
@@ -132,6 +134,6 @@ def test_claude_tells_the_windows_of_its_models() -> None:
 
 
 def test_the_table_of_windows_is_dated_and_every_size_can_be_right() -> None:
-    known = windows.known_windows()
+    known = context_window.known_windows()
     assert date(2026, 11, 1) <= known.as_of
     assert all(32_000 <= size <= 2_000_000 for size in known.tokens.values())

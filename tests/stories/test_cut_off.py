@@ -9,8 +9,8 @@ import pytest
 from codefleet.domain.model import Task
 from codefleet.domain.words import Reason, State
 from codefleet.fleet import Fleet
-from codefleet.runner.agents.listening import Listener
-from codefleet.runner.repos.salvage import git_dir
+from codefleet.runner.git.layout import git_dir
+from codefleet.runner.run.listener import Listener
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -94,7 +94,7 @@ async def test_a_run_that_goes_wrong_with_us_is_saved_although_it_was_cut_off(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def explode(listener: Listener) -> None:
-        notes = git_dir(Path(str(listener.hold.run.worktree)))
+        notes = git_dir(Path(str(listener.lease.run.worktree)))
         while notes.exists():
             await asyncio.sleep(0.01)
         raise RuntimeError("a mistake of ours")

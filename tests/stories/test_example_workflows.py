@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from codefleet.domain import workflow
-from codefleet.domain.handover import StageStatus
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Reason, State
+from codefleet.domain.workflow import workflow
+from codefleet.domain.workflow.results import StageStatus
 from codefleet.fleet import Fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.stories.conftest import Crew

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import WorkspaceTrouble
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
-from codefleet.runner.repos.shared_settings import SharedSettings
+from codefleet.runner.git.config_guard import SharedSettings
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -302,5 +302,5 @@ async def test_settings_that_cannot_be_put_back_are_told(repo: SampleRepo, tmp_p
     config = repo.path / ".git" / "config"
     config.unlink()
     (config / "x").mkdir(parents=True)
-    with pytest.raises(Workspace, match="cannot be protected"):
+    with pytest.raises(WorkspaceTrouble, match="cannot be protected"):
         await settings.compare()

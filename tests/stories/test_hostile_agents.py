@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -13,21 +14,27 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
+from codefleet.domain.access import AgentOf
 from codefleet.domain.errors import FleetError, Refused
-from codefleet.domain.model import Run, Task
+from codefleet.domain.lifecycle import Seat
+from codefleet.domain.model import Draft, Run, RunnerId, Task
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.words import State
-from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import TOOLSETS, assemble
+from codefleet.doors.mcp.toolset import ServerContext
 from codefleet.fleet import Fleet
-from codefleet.ports import Write
-from codefleet.runner.approval import approve
-from codefleet.runner.desk import Desk
-from codefleet.runner.leftovers import put_mark
-from codefleet.runner.repos.difference import diff_of, diff_text, work_of
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.ports import TaskQuery, Write
+from codefleet.runner.context import Context
+from codefleet.runner.diff import diff_of, diff_text, work_of
+from codefleet.runner.landing.approval import approve
+from codefleet.runner.process.leftovers import put_mark
 from tests.doors.mcp.conftest import Caller
 from tests.gitrepo import SampleRepo
 from tests.script import script
 from tests.stories.conftest import BOUND_S, Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 AtWork = Callable[..., AbstractAsyncContextManager["Hostile"]]
@@ -58,9 +65,9 @@ def at_work(fleet: Fleet, crew: Crew, add: Add, tmp_path: Path) -> AtWork:
         try:
             await crew.wait_for(lambda: _committed(fleet, task))
             (run,) = await fleet.runs_of(task.id)
-            house = House(fleet, fleet.token(run.id))
-            wide = assemble(house, [name for name in TOOLSETS if name != "agent"], "1")
-            async with Client(wide) as tools, Client(assemble(house, ["agent"], "1")) as own:
+            context = ServerContext(fleet.acting_as(AgentOf(run=run.id)))
+            wide = assemble(context, [name for name in TOOLSETS if name != "agent"], "1")
+            async with Client(wide) as tools, Client(assemble(context, ["agent"], "1")) as own:
                 yield Hostile(run, Caller(tools), Caller(own), go)
         finally:
             go.touch()
@@ -137,7 +144,7 @@ async def test_a_base_is_checked_again_where_the_work_starts(
     root = await add("Root", "write root.txt x")
     stray = await add("Stray", "write x.txt x", base=repo.sha(str(victim.branch)), max_attempts=1)
     smuggled = stray.evolve(parent=root.id, version=stray.version + 1)
-    await fleet.store.write(Write(tasks=[smuggled]))
+    await fleet.core.store.write(Write(tasks=[smuggled]))
     await crew.work()
     found = await fleet.get(stray.id)
     assert found.state is State.FAILED
@@ -166,7 +173,7 @@ async def test_work_that_waits_for_review_lands_through_no_merge_of_an_agents(
     assert (found.state, found.approved) == (State.REVIEW, False)
     assert f"nobody has approved: of {victim.id} (Victim)" in found.note
     assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "src"]
-    await approve(Desk(fleet), sly.id)
+    await approve(Context(fleet), sly.id)
     await crew.work()
     assert "victim.txt" in repo.git("ls-tree", "--name-only", "main").split()
 
@@ -311,7 +318,7 @@ async def test_an_agent_gives_its_children_no_command_coder_or_model_of_its_own_
         worker = {"task_name": "Child", "prompt": "x", **where}
         assert await call.refused("create_worker", executor="command", **worker)
         assert await call.refused("team_spawn", prompt="x", coder="command")
-        assert await fleet.children_of(await fleet.get(agent.run.task)) == []
+        assert await fleet.list(TaskQuery(parents=[agent.run.task])) == []
         agent.end()
 
 
@@ -419,7 +426,7 @@ async def test_the_command_line_inside_a_run_decides_nothing_for_humans(
     assert await seen(fleet, victim, failed, asking) == before
     assert (home / "fleet.toml").exists() == settings
     assert not (repo.path / "fleet.toml").exists()
-    assert [task.title for task in await fleet.children_of(await fleet.get(mine.id))] == []
+    assert [task.title for task in await fleet.list(TaskQuery(parents=[mine.id]))] == []
 
 
 async def test_inside_a_run_the_command_line_reads_and_adds_children(
@@ -440,19 +447,27 @@ async def test_inside_a_run_the_command_line_reads_and_adds_children(
     )
     await crew.until(crew.loop(), lambda: _ended(fleet, mine))
     assert [line.split()[0] for line in out.read_text().splitlines()] == ["0"] * len(commands)
-    (child,) = await fleet.children_of(await fleet.get(mine.id))
+    (child,) = await fleet.list(TaskQuery(parents=[mine.id]))
     assert (child.title, child.coder) == ("Child", "scripted")
 
 
 @pytest.mark.parametrize("decision", ["land {victim}", "config set agents 9"])
+@pytest.mark.parametrize("env", [{}, {"FLEET_PLATFORM": "posix"}], ids=["empty", "posix"])
+@pytest.mark.linux
 async def test_what_an_agent_starts_decides_nothing_though_it_killed_its_keeper(
-    fleet: Fleet, crew: Crew, home: Path, add: Add, at_work: AtWork, decision: str
+    fleet: Fleet,
+    crew: Crew,
+    home: Path,
+    add: Add,
+    at_work: AtWork,
+    decision: str,
+    env: dict[str, str],
 ) -> None:
     victim = await in_review(fleet, crew, add)
     command = f"{sys.executable} -m codefleet --home {home} {decision.format(victim=victim.id)}"
     async with at_work() as agent:
         escaped = await asyncio.create_subprocess_exec(
-            *("sh", "-c", f"read go; exec {command}"), env={}, stdin=asyncio.subprocess.PIPE
+            *("sh", "-c", f"read go; exec {command}"), env=env, stdin=asyncio.subprocess.PIPE
         )
         put_mark(escaped.pid, agent.run.id)  # all that its keeper's end leaves of it
         await escaped.communicate(b"go\n")
@@ -460,6 +475,22 @@ async def test_what_an_agent_starts_decides_nothing_though_it_killed_its_keeper(
     assert escaped.returncode == Refused.exit_code
     assert not (await fleet.get(victim.id)).approved
     assert not (home / "fleet.toml").exists()
+
+
+async def test_an_agent_that_names_another_run_acts_for_its_own_all_the_same(
+    fleet: Fleet, home: Path, add: Add, tmp_path: Path
+) -> None:
+    for title in ("Mine", "Theirs"):
+        await add(title)
+    seats = [Seat(f"agent-{n}", RunnerId("r"), fleet.host, "scripted") for n in (1, 2)]
+    mine, theirs = (claim.run for claim in await Dispatch(fleet).claim(seats, ClaimFilter()))
+    (child,) = await fleet.acting_as(AgentOf(run=theirs.id)).add([Draft(title="Child")])
+    forged = f"FLEET_RUN={theirs.id} {sys.executable} -m codefleet --home {home} cancel {child.id}"
+    agent = await asyncio.create_subprocess_exec(
+        *("sh", "-c", f"{forged}; exit $?"), env={**os.environ, "FLEET_RUN": mine.id}
+    )
+    assert await agent.wait() == Refused.exit_code
+    assert (await fleet.get(child.id)).state is State.PENDING
 
 
 LIBRARY = """\
@@ -515,7 +546,7 @@ async def test_a_human_lands_what_was_reviewed_though_an_agent_moved_its_branch(
     await add("Hostile", *steps, move, lands="branch")
     await crew.work()
     with suppress(Refused):
-        await approve(Desk(fleet), victim.id)
+        await approve(Context(fleet), victim.id)
     await crew.work()
     assert "slipped.txt" not in repo.git("ls-tree", "--name-only", "main").split()
 
@@ -527,12 +558,12 @@ async def test_settings_that_an_agent_lands_loosen_nothing_and_stop_nobody(
     loose = "landing = 'queue'\nchecks = []\n"
     first = await add("Loosen", "write fleet.toml <<END", loose, "END", "commit Loosen")
     await crew.work()
-    await approve(Desk(fleet), first.id)
+    await approve(Context(fleet), first.id)
     await crew.work()
     second = await add("Endless", "shell ln -sf /dev/zero fleet.toml", "commit Link")
     await crew.work()
     assert await _is(fleet, second.id, State.REVIEW)
-    await approve(Desk(fleet), second.id)
+    await approve(Context(fleet), second.id)
     await crew.work()
     third = await add("After", "write after.txt x")
     await crew.work()
@@ -560,7 +591,7 @@ async def test_a_token_that_an_agent_seals_with_a_key_of_its_own_is_refused(
             key.write_bytes(guessed)
             seal = hmac.new(guessed, agent.run.id.encode(), "sha256").hexdigest()
             with pytest.raises(FleetError):
-                await fleet.run_of(f"{agent.run.id}:{seal}")
+                await fleet.with_token(f"{agent.run.id}:{seal}")
         key.write_bytes(good)
         agent.end()
 

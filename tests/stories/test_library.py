@@ -28,7 +28,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"title": 5}, "title: should be a string"),
     ({"labels": "bug"}, 'labels: should be a list, not "bug"'),
     ({"needs": "k3m9x2pa"}, "needs: should be a list"),
-    ({"not_before": "tomorrow"}, "not_before: should be a time with a time zone"),
+    ({"not_before": "tomorrow"}, "'tomorrow' is not a time"),
     ({"model": "large\0"}, "model: a name cannot contain a NUL"),
     ({"labels": ["a\0b"]}, "labels: a name cannot contain a NUL"),
     ({"checks": ["make te\0st"]}, "contains a NUL"),

@@ -10,11 +10,11 @@ import tomlkit
 
 from codefleet.coders import registry
 from codefleet.config import Config
-from codefleet.domain.checking import checked
 from codefleet.domain.model import Task
+from codefleet.domain.validation import checked
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
-from codefleet.runner.agents import login
+from codefleet.runner.programs import login
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -31,10 +31,10 @@ pathlib.Path("made.txt").write_text("made\\n")
 print(json.dumps({{"type": "result", "subtype": "success", "is_error": False, "result": "Done."}}))
 """
 TRIES_FOR_MINUTES = f"""
-import json, time
+import json, signal
 for attempt in range(1, 11):
     print(json.dumps({RETRY!r} | {{"attempt": attempt}}), flush=True)
-time.sleep(600)
+signal.pause()
 """
 
 
@@ -96,10 +96,10 @@ def test_every_key_of_every_coder_is_known_to_be_withheld_until_it_is_passed_on(
         monkeypatch.delenv(each, raising=False)
     coder, told = registry.coder(name), Config(environment=(key,))
     given = checked(Config, {"coders": {name: {"env": {key: "k"}}}})
-    assert login.withheld(coder, Config()) == []
+    assert login.missing_variables(coder, Config()) == []
     monkeypatch.setenv(key, "k")
-    assert login.withheld(coder, Config()) == [key]
-    assert login.withheld(coder, told) == login.withheld(coder, given) == []
+    assert login.missing_variables(coder, Config()) == [key]
+    assert login.missing_variables(coder, told) == login.missing_variables(coder, given) == []
 
 
 def test_the_address_of_a_gateway_belongs_to_the_key_for_it(
@@ -107,12 +107,12 @@ def test_the_address_of_a_gateway_belongs_to_the_key_for_it(
 ) -> None:
     claude = registry.coder("claude")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
-    assert login.withheld(claude, Config()) == []
+    assert login.missing_variables(claude, Config()) == []
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     both = ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]
-    assert login.withheld(claude, Config()) == both
-    assert login.withheld(claude, Config(environment=("ANTHROPIC_API_KEY",))) == both[1:]
-    assert login.withheld(claude, Config(environment=tuple(both))) == []
+    assert login.missing_variables(claude, Config()) == both
+    assert login.missing_variables(claude, Config(environment=("ANTHROPIC_API_KEY",))) == both[1:]
+    assert login.missing_variables(claude, Config(environment=tuple(both))) == []
 
 
 def test_a_key_that_only_the_programs_own_settings_name_is_known_too(
@@ -120,4 +120,4 @@ def test_a_key_that_only_the_programs_own_settings_name_is_known_too(
 ) -> None:
     monkeypatch.setenv("MY_GATEWAY_KEY", "k")
     words = "Missing environment variable: `MY_GATEWAY_KEY`. See PATH and CODEX_HOME."
-    assert login.withheld(registry.coder("codex"), Config(), words) == ["MY_GATEWAY_KEY"]
+    assert login.missing_variables(registry.coder("codex"), Config(), words) == ["MY_GATEWAY_KEY"]

@@ -17,7 +17,7 @@ Add = Callable[..., Awaitable[Task]]
 
 
 async def _told(fleet: Fleet) -> list[str]:
-    return [event.text for event in await fleet.store.events(kinds=["repo.away"])]
+    return [event.text for event in await fleet.core.store.events(kinds=["repo.away"])]
 
 
 async def test_tasks_of_a_folder_that_is_gone_wait_until_it_is_back(

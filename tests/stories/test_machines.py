@@ -11,20 +11,21 @@ import click
 import pytest
 
 import codefleet
-from codefleet.domain.checking import checked
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.lifecycle import Seat
-from codefleet.domain.model import Draft, RunnerId, Task
-from codefleet.domain.scheduling import Want
+from codefleet.domain.model import Draft, Runner, RunnerId, Task
+from codefleet.domain.scheduling import ClaimFilter
+from codefleet.domain.validation import checked
 from codefleet.domain.words import Outcome, State
 from codefleet.doors.cli.status import draw
 from codefleet.fleet import Fleet
-from codefleet.runner.desk import Desk
-from codefleet.runner.homecoming import come_home
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.runner.context import Context
 from codefleet.runner.loop import Loop
-from codefleet.runner.repos.repository import moved, register, share
-from codefleet.runner.verdict import Cause
-from codefleet.runner.workplace import Workplace
+from codefleet.runner.repos import moved, register, share
+from codefleet.runner.run.workspace import Workspace
+from codefleet.runner.stale_agents import end_stale_agents
+from codefleet.runner.stop import Cause
 from codefleet.wiring import open_fleet
 from tests import postgres
 from tests.gitrepo import SampleRepo, make_repo
@@ -62,14 +63,14 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         yield Pair(ada, bob, clone, remote)
 
 
-def desk(fleet: Fleet) -> Desk:
+def context(fleet: Fleet) -> Context:
     kept = {"host": fleet.host, "store": fleet.config.store, "lease_s": fleet.config.lease_s}
-    return Desk(fleet, {**FLAGS, **kept})
+    return Context(fleet, {**FLAGS, **kept})
 
 
 async def work(fleet: Fleet) -> None:
     """One machine works until nothing is left."""
-    await Loop(desk(fleet), agents=2, until_idle=True).run()
+    await Loop(context(fleet), agents=2, until_idle=True).run()
 
 
 async def add(fleet: Fleet, title: str, *steps: str, **fields: object) -> Task:
@@ -78,7 +79,7 @@ async def add(fleet: Fleet, title: str, *steps: str, **fields: object) -> Task:
 
 
 async def test_work_of_one_machine_is_seen_by_what_waits_for_it_on_another(pair: Pair) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     first = await add(pair.ada, "First", "write a.txt one")
     await work(pair.ada)
     await add(pair.ada, "Second", "shell test -f a.txt", "write b.txt two", needs=[first.id])
@@ -90,7 +91,7 @@ async def test_work_of_one_machine_is_seen_by_what_waits_for_it_on_another(pair:
 async def test_another_machine_goes_on_from_what_was_sent_and_not_in_the_session(
     pair: Pair,
 ) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     steps = ("write half.txt half", "ask Which?", "on attempt 2", "write rest.txt {{answer}}")
     task = await add(pair.ada, "Ask", *steps)
     await work(pair.ada)
@@ -106,7 +107,7 @@ async def test_another_machine_goes_on_from_what_was_sent_and_not_in_the_session
 
 async def test_a_repo_that_is_not_shared_is_left_to_its_machine(pair: Pair) -> None:
     task = await add(pair.ada, "Alone", "write a.txt one")
-    await pair.bob.join(host="bob", pid=1, pid_started=1.0, seats=1, coder=None)
+    await Dispatch(pair.bob).join(host="bob", pid=1, pid_started=1.0, seats=1, coder=None)
     (hold,) = (await pair.bob.why([task])).values()
     assert hold.text == "shop is only on ada, without a runner"
     await work(pair.bob)
@@ -122,7 +123,7 @@ async def test_a_clone_of_what_another_machine_has_alone_is_refused(
     pair.remote.git("clone", "--quiet", str(pair.remote.path), str(tmp_path / "bob" / "work"))
     with pytest.raises(Refused, match="shop is used only by ada"):
         await register(pair.bob, tmp_path / "bob" / "work")
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     repo = await register(pair.bob, tmp_path / "bob" / "work")
     assert (repo.name, repo.path) == ("shop", str(tmp_path / "bob" / "work"))
     assert (await pair.bob.repo("shop")).path == repo.path
@@ -132,7 +133,7 @@ async def test_a_clone_of_what_another_machine_has_alone_is_refused(
 async def test_another_repository_is_not_taken_for_a_shared_one_that_was_moved(
     pair: Pair, tmp_path: Path
 ) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     pair.clone.path.rename(tmp_path / "ada" / "store")
     stranger = make_repo(tmp_path / "ada" / "stranger")
     with pytest.raises(Refused, match=r"shared through .*shop.git, but .*stranger has no remote"):
@@ -156,25 +157,25 @@ async def test_commits_that_the_remote_does_not_have_must_be_pushed_before_shari
     pair.clone.git("config", "user.name", "Ada")
     pair.clone.commit("Not pushed")
     with pytest.raises(Refused, match="has commits that its remote does not have"):
-        await share(desk(pair.ada), "shop")
+        await share(context(pair.ada), "shop")
 
 
 async def test_a_repo_without_a_remote_cannot_be_shared(pair: Pair, tmp_path: Path) -> None:
     alone = make_repo(tmp_path / "alone")
     await register(pair.ada, alone.path)
     with pytest.raises(Invalid, match="alone has no remote"):
-        await share(desk(pair.ada), "alone")
+        await share(context(pair.ada), "alone")
 
 
 async def test_work_of_a_machine_that_came_back_too_late_is_archived_at_the_remote(
     pair: Pair,
 ) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     task = await add(pair.ada, "Slow", "write late.txt late", "wait until never.txt 60")
-    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+    crew, loop = Crew(pair.ada), Loop(context(pair.ada), agents=1)
 
     async def is_at_it() -> bool:
-        live = await pair.ada.store.runs(live=True)
+        live = await pair.ada.core.store.runs(live=True)
         return any(run.worktree and (Path(run.worktree) / "late.txt").exists() for run in live)
 
     async def has_lost_it() -> bool:
@@ -190,26 +191,26 @@ async def test_work_of_a_machine_that_came_back_too_late_is_archived_at_the_remo
         return True
 
     await crew.until(loop, both)
-    (run,) = [r for r in await pair.ada.store.runs(tasks=[task.id]) if r.number == 1]
+    (run,) = [r for r in await pair.ada.core.store.runs(tasks=[task.id]) if r.number == 1]
     assert run.outcome is not None
     assert pair.remote.saved("late.txt") == {"late\n"}
 
 
 async def test_a_machine_that_was_switched_off_archives_what_it_had_not_sent(pair: Pair) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     task = await add(pair.ada, "Paint", "write done.txt done")
-    place = desk(pair.ada)
+    place = context(pair.ada)
     repo = await place.repo("shop")
     branch = f"fleet/{task.id}-paint"
 
     async def nobody() -> list[Path]:
         return []
 
-    pool = Workplace(place, repo).pool
+    pool = Workspace(place, repo).pool
     worktree = await pool.take(branch, "main", in_use=nobody)
     (worktree / "unsent.txt").write_text("unsent\n")
     pool.locks.drop(worktree)  # as when its holder ends
-    await come_home(place)
+    await end_stale_agents(place)
     assert pair.remote.saved("unsent.txt") == {"unsent\n"}
 
 
@@ -217,7 +218,7 @@ async def test_a_machine_that_was_switched_off_archives_what_it_had_not_sent(pai
 async def test_only_the_approved_commit_lands_whatever_the_remotes_branch_became(
     pair: Pair, how: str
 ) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     task = await add(pair.ada, "Paint", "write a.txt one", lands="review")
     await Crew(pair.ada).work()
     branch = str((await pair.ada.get(task.id)).branch)
@@ -239,13 +240,13 @@ async def test_only_the_approved_commit_lands_whatever_the_remotes_branch_became
 
 
 async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: Pair) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     task = await add(pair.ada, "Paint", "write a.txt one", "wait until go.txt 60")
     gone = pair.remote.path.with_name("gone.git")
-    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+    crew, loop = Crew(pair.ada), Loop(context(pair.ada), agents=1)
 
     async def told() -> bool:
-        events = await pair.ada.store.events(task=task.id, kinds=["run.warned"])
+        events = await pair.ada.core.store.events(task=task.id, kinds=["run.warned"])
         return any("the work waits here" in event.text for event in events)
 
     async def shown() -> bool:
@@ -258,7 +259,7 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
     async def cut_and_finish() -> bool:
         await crew.wait_for(_working(pair.ada))
         pair.remote.path.rename(gone)
-        (run,) = await pair.ada.store.runs(live=True)
+        (run,) = await pair.ada.core.store.runs(live=True)
         (Path(str(run.worktree)) / "go.txt").touch()
         await crew.wait_for(told)
         await crew.wait_for(shown)
@@ -278,18 +279,18 @@ async def test_a_remote_that_is_away_costs_no_attempt_and_the_work_waits(pair: P
 async def test_nothing_starts_while_a_remote_is_away(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codefleet.runner.repos.roads.CLOSED_S", 0.05)
-    await share(desk(pair.ada), "shop")
+    monkeypatch.setattr("codefleet.runner.sharing.reachability.CLOSED_S", 0.05)
+    await share(context(pair.ada), "shop")
     first = await add(pair.ada, "Paint", "write a.txt one")
     gone = pair.remote.path.with_name("gone.git")
     pair.remote.path.rename(gone)
-    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+    crew, loop = Crew(pair.ada), Loop(context(pair.ada), agents=1)
 
     async def refused() -> bool:
-        return bool(await pair.ada.store.events(task=first.id, kinds=["task.released"]))
+        return bool(await pair.ada.core.store.events(task=first.id, kinds=["task.released"]))
 
     async def seen_at() -> datetime:
-        (runner,) = await pair.ada.store.runners()
+        (runner,) = await pair.ada.core.store.records(Runner)
         return runner.seen_at
 
     async def a_beat_later() -> None:
@@ -311,21 +312,21 @@ async def test_nothing_starts_while_a_remote_is_away(
         return True
 
     await crew.until(loop, wait_and_work)
-    ended = [run.outcome for run in await pair.ada.store.runs()]
+    ended = [run.outcome for run in await pair.ada.core.store.runs()]
     assert ended.count(Outcome.RELEASED) == 1
 
 
 async def test_a_machine_that_cannot_copy_a_repo_tells_all_and_goes_on_when_it_can(
     pair: Pair,
 ) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     task = await add(pair.ada, "Paint", "write a.txt one")
     gone = pair.remote.path.with_name("gone.git")
     pair.remote.path.rename(gone)
-    crew, loop = Crew(pair.bob), Loop(desk(pair.bob), agents=1)
+    crew, loop = Crew(pair.bob), Loop(context(pair.bob), agents=1)
 
     async def told() -> bool:
-        events = await pair.ada.store.events(kinds=["repo.away"])
+        events = await pair.ada.core.store.events(kinds=["repo.away"])
         return any("bob: cannot copy shop from" in event.text for event in events)
 
     async def told_and_done() -> bool:
@@ -335,18 +336,18 @@ async def test_a_machine_that_cannot_copy_a_repo_tells_all_and_goes_on_when_it_c
         return True
 
     await crew.until(loop, told_and_done)
-    assert len(await pair.ada.store.events(kinds=["repo.away"])) == 1
+    assert len(await pair.ada.core.store.events(kinds=["repo.away"])) == 1
 
 
 async def test_a_clone_that_is_gone_is_missed_and_not_replaced(pair: Pair) -> None:
-    await share(desk(pair.ada), "shop")
+    await share(context(pair.ada), "shop")
     task = await add(pair.ada, "Paint", "write a.txt one")
     away = pair.clone.path.with_name("away")
     pair.clone.path.rename(away)
-    crew, loop = Crew(pair.ada), Loop(desk(pair.ada), agents=1)
+    crew, loop = Crew(pair.ada), Loop(context(pair.ada), agents=1)
 
     async def told() -> bool:
-        events = await pair.ada.store.events(kinds=["repo.away"])
+        events = await pair.ada.core.store.events(kinds=["repo.away"])
         return [event.text for event in events] == [f"ada: shop is no longer at {pair.clone.path}"]
 
     async def told_and_done() -> bool:
@@ -361,9 +362,9 @@ async def test_a_clone_that_is_gone_is_missed_and_not_replaced(pair: Pair) -> No
 async def test_a_run_that_holds_its_task_after_all_gives_it_back(pair: Pair) -> None:
     task = await add(pair.ada, "Paint", "wait 60")
     seat = Seat("agent-1", RunnerId("r-1"), "ada", "scripted")
-    (claim,) = await pair.ada.claim([seat], Want())
-    await pair.ada.bury(claim.run, "it was taken for lost")
-    (run,) = await pair.ada.store.runs(tasks=[task.id])
+    (claim,) = await Dispatch(pair.ada).claim([seat], ClaimFilter())
+    await Dispatch(pair.ada).end_lost_run(claim.run, "it was taken for lost")
+    (run,) = await pair.ada.core.store.runs(tasks=[task.id])
     assert run.outcome is Outcome.RELEASED
     assert (await pair.ada.get(task.id)).state is State.PENDING
 
@@ -373,11 +374,11 @@ async def test_a_runner_that_was_taken_for_dead_and_is_back_gives_the_attempt_ba
 ) -> None:
     task = await add(pair.ada, "Paint", "wait 60")
     ada, bob = (Seat("agent-1", RunnerId(name), name, "scripted") for name in ("ada", "bob"))
-    (first,) = await pair.ada.store.claim([ada], Want(), lease=timedelta(0))
-    (second,) = await pair.bob.claim([bob], Want())
+    (first,) = await pair.ada.core.store.claim([ada], ClaimFilter(), lease=timedelta(0))
+    (second,) = await Dispatch(pair.bob).claim([bob], ClaimFilter())
     assert second.task.attempts == 1
     for _ in range(2):
-        await pair.ada.bury(first.run, "it no longer holds its task")
+        await Dispatch(pair.ada).end_lost_run(first.run, "it no longer holds its task")
     now = await pair.ada.get(task.id)
     assert (now.attempts, now.state, now.fence) == (0, State.RUNNING, second.run.fence)
 
@@ -394,7 +395,7 @@ def test_no_part_of_a_runner_goes_by_the_clock_of_its_machine() -> None:
 
 def _working(fleet: Fleet) -> Callable[[], Awaitable[object]]:
     async def working() -> bool:
-        return any(run.session for run in await fleet.store.runs(live=True))
+        return any(run.session for run in await fleet.core.store.runs(live=True))
 
     return working
 

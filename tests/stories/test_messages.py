@@ -13,7 +13,7 @@ from codefleet.domain.words import State
 from codefleet.doors.cli import task_page
 from codefleet.fleet import Fleet
 from codefleet.runner.loop import Loop
-from codefleet.runner.places import Places
+from codefleet.runner.paths import Paths
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import BOUND_S, Crew
 
@@ -38,17 +38,17 @@ async def at_work(crew: Crew, **flags: object) -> AsyncIterator[Loop]:
 
 async def begun(crew: Crew, fleet: Fleet, task: Task) -> None:
     async def said() -> object:
-        return await fleet.store.events(task=task.id, kinds=["run.said"])
+        return await fleet.core.store.events(task=task.id, kinds=["run.said"])
 
     await crew.wait_for(said)
 
 
 async def stored(fleet: Fleet, message: Message) -> Message:
-    return next(m for m in await fleet.store.messages() if m.id == message.id)
+    return next(m for m in await fleet.core.store.records(Message) if m.id == message.id)
 
 
 async def kinds(fleet: Fleet, *wanted: str) -> list[tuple[str, str]]:
-    return [(e.kind, e.text) for e in await fleet.store.events(kinds=wanted)]
+    return [(e.kind, e.text) for e in await fleet.core.store.events(kinds=wanted)]
 
 
 @pytest.mark.parametrize("by", ["seat", "task"])
@@ -109,12 +109,12 @@ async def test_a_message_to_an_idle_agent_waits_for_its_next_run(
         return await fleet.agents()
 
     await crew.until(loop, lambda: _sent_when(fleet, seated))
-    [sent] = await fleet.store.messages()
+    [sent] = await fleet.core.store.records(Message)
     assert (sent.agent, sent.task, sent.run) == ("agent-1", None, None)
     task = await add("Work", "listen", "write heard.txt {{message}}")
     await crew.work(agents=1)
     assert repo.read("main", "heard.txt") == "be careful\n"
-    prompt = (Places(fleet.home).run((await fleet.runs_of(task.id))[0]) / "prompt.md").read_text()
+    prompt = (Paths(fleet.home).run((await fleet.runs_of(task.id))[0]) / "prompt.md").read_text()
     assert "supervises your work:\n```message\nbe careful\n```" in prompt
     assert (await stored(fleet, sent)).run == f"{task.id}.1"
 
@@ -172,7 +172,7 @@ async def test_what_an_agent_was_told_is_told_again_to_the_one_that_follows_it(
         await begun(crew, fleet, task)
         await fleet.send(task.id, "mind the tests")
     last = (await fleet.runs_of(task.id))[-1]
-    assert "mind the tests" in (Places(fleet.home).run(last) / "prompt.md").read_text()
+    assert "mind the tests" in (Paths(fleet.home).run(last) / "prompt.md").read_text()
 
 
 async def test_what_cannot_be_sent_is_refused_with_a_sentence(
@@ -188,7 +188,7 @@ async def test_what_cannot_be_sent_is_refused_with_a_sentence(
         await fleet.send(task.id, "  ")
     with pytest.raises(Invalid, match="at most"):
         await fleet.send(task.id, "x" * 100_001)
-    assert await fleet.store.messages() == []
+    assert await fleet.core.store.records(Message) == []
 
 
 async def test_a_key_in_a_message_reaches_the_agent_and_not_the_log(

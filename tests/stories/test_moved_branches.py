@@ -1,19 +1,23 @@
 """Others move or delete a task's branch: its work stays, and only what was reviewed lands."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Refused
+from codefleet.api.verbs import land
+from codefleet.domain.errors import Invalid, Outdated, Refused
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.approval import approve
-from codefleet.runner.desk import Desk
-from codefleet.runner.worktree import branch_name
+from codefleet.runner.context import Context
+from codefleet.runner.git.new_branch import branch_name
+from codefleet.runner.landing.approval import approve
+from codefleet.runner.run.workspace import Workspace
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 
@@ -27,6 +31,10 @@ def moved_to(repo: SampleRepo, branch: str, start: str, path: str) -> str:
     repo.git("worktree", "remove", "--force", str(at))
     repo.git("update-ref", f"refs/heads/{branch}", commit)
     return commit
+
+
+async def nobody() -> Collection[Path]:
+    return ()
 
 
 async def reviewed(fleet: Fleet, crew: Crew, add: Add) -> tuple[Task, str]:
@@ -63,9 +71,9 @@ async def test_work_that_moved_before_it_was_approved_is_shown_first_and_lands_b
     task, tip = await reviewed(fleet, crew, add)
     more = moved_to(repo, str(task.branch), tip, "mine.txt")
     with pytest.raises(Refused, match=r"mine\.txt") as refused:
-        await approve(Desk(fleet), task.id)
+        await approve(Context(fleet), task.id)
     assert f"--commit {more[:10]}" in refused.value.hint
-    await approve(Desk(fleet), task.id, more[:10])
+    await approve(Context(fleet), task.id, more[:10])
     await crew.work(landing="review")
     assert repo.read("main", "mine.txt") == "not seen\n"
     assert repo.read("main", "new.txt") == "new\n"
@@ -76,7 +84,7 @@ async def test_what_was_added_since_the_run_can_be_left_out(
 ) -> None:
     task, tip = await reviewed(fleet, crew, add)
     more = moved_to(repo, str(task.branch), tip, "slipped.txt")
-    await approve(Desk(fleet), task.id, tip)
+    await approve(Context(fleet), task.id, tip)
     await crew.work(landing="review")
     assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "new.txt", "src"]
     assert repo.reachable(more)
@@ -220,3 +228,44 @@ async def test_what_is_on_a_branch_before_its_task_begins_is_no_part_of_the_task
     assert repo.git("ls-tree", "--name-only", "main").split() == ["README.md", "new.txt", "src"]
     assert "existed before its task started" in await warnings(fleet, task)
     assert repo.reachable(slipped)
+
+
+@pytest.mark.parametrize("how", ["approve its commit", "lane"])
+async def test_a_worktree_that_a_killed_runner_left_on_a_branch_keeps_no_work_from_landing(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, how: str
+) -> None:
+    task, tip = await reviewed(fleet, crew, add)
+    pool = Workspace(Context(fleet), await fleet.repo("shop")).pool
+    await pool.take(str(task.branch), tip, in_use=nobody)
+    pool.locks.drop_all()  # as the kernel does when a runner is killed
+    if how == "lane":
+        await approve(Context(fleet), task.id)
+    repo.git("update-ref", f"refs/heads/{task.branch}", "main")
+    if how != "lane":
+        await approve(Context(fleet), task.id, tip)
+    await crew.work(landing="review")
+    assert (await fleet.get(task.id)).state is State.COMPLETED
+    assert repo.read("main", "new.txt") == "new\n"
+    assert repo.git("branch", "--list", "fleet/*") == ""
+
+
+async def test_an_approval_of_a_task_that_has_changed_moves_no_branch(
+    fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
+) -> None:
+    task, tip = await reviewed(fleet, crew, add)
+    seen = fleet.expecting(task.version)
+    await fleet.edit(task.id, priority=5)
+    with pytest.raises(Outdated):
+        await land(seen, task.id, repo.sha("main"))
+    assert repo.sha(str(task.branch)) == tip
+    assert not (await fleet.get(task.id)).approved
+
+
+@pytest.mark.parametrize("wrong", ["nosuch", "x" * 200_000, "a\0b"])
+async def test_an_approval_of_what_is_no_commit_is_refused(
+    fleet: Fleet, crew: Crew, add: Add, wrong: str
+) -> None:
+    task, _ = await reviewed(fleet, crew, add)
+    with pytest.raises(Invalid, match="there is no commit") as refused:
+        await approve(Context(fleet), task.id, wrong)
+    assert len(refused.value.problem) < 1000

@@ -11,6 +11,7 @@ from codefleet.domain.errors import IllegalMove
 from codefleet.domain.model import Task
 from codefleet.domain.words import Outcome, Reason, State
 from codefleet.fleet import Fleet
+from codefleet.fleet.dispatch import Dispatch
 from codefleet.runner.loop import Loop
 from codefleet.store.sqlite import commits
 from codefleet.wiring import open_fleet
@@ -135,12 +136,12 @@ async def test_work_on_its_way_onto_the_trunk_can_not_be_cancelled_for_that_mome
     task = await add("Nearly there", "write a.txt a")
     await crew.work(landing="review")
     seen = await fleet.land(task.id)
-    held = await fleet.begin_landing(seen)
+    held = await Dispatch(fleet).begin_landing(seen)
     assert held
     with pytest.raises(IllegalMove, match="landing on the trunk"):
         await fleet.cancel(task.id)
-    assert await fleet.begin_landing(seen) is None
-    await fleet.end_landing(held)
+    assert await Dispatch(fleet).begin_landing(seen) is None
+    await Dispatch(fleet).end_landing(held)
     assert (await fleet.cancel(task.id)).state is State.CANCELLED
 
 
@@ -301,7 +302,7 @@ async def test_a_store_that_is_locked_for_long_costs_no_run_and_no_heartbeat(
 
     await crew.wait_for(at_work)
     async with open_fleet(fleet.home) as other:
-        connection = other.store._database.connection  # type: ignore[attr-defined] # its lock
+        connection = other.core.store._database.connection  # type: ignore[attr-defined] # its lock
         connection.execute("BEGIN IMMEDIATE")
         gate.touch()
 
@@ -339,7 +340,7 @@ async def test_a_store_that_cannot_be_written_is_told_also_while_there_is_nothin
 
     await crew.wait_for(has_joined)
     async with open_fleet(fleet.home) as other:
-        connection = other.store._database.connection  # type: ignore[attr-defined] # its lock
+        connection = other.core.store._database.connection  # type: ignore[attr-defined] # its lock
         connection.execute("BEGIN IMMEDIATE")
         await crew.wait_for(is_told)
         connection.execute("ROLLBACK")
@@ -361,10 +362,10 @@ async def test_an_agent_that_prints_without_end_fills_neither_the_log_nor_the_ti
 async def test_a_branch_that_git_would_not_delete_is_cleared_up_before_the_runner_leaves(
     repo: SampleRepo, crew: Crew, add: Add, trap: Trap
 ) -> None:
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):  # all refs at once, and then the branch three times
         (trap.home / f"kill-{number}").mkdir()
     trap.plan(
-        'case "$*" in *"update-ref --no-deref -d"*)'
+        'case "$*" in *"update-ref --no-deref -d"*|*"fleet: landed"*)'
         ' for each in "$home"/kill-*; do rmdir "$each" 2>/dev/null && kill -9 $$; done;; esac'
     )
     await add("Work", "write a.txt a")

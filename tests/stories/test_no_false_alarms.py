@@ -115,7 +115,7 @@ async def test_a_runner_that_is_stopped_again_and_again_uses_up_no_attempt(
     for times in range(1, 4):
 
         async def works(times: int = times) -> bool:
-            events = await fleet.store.events(task=task.id, kinds=["run.session"])
+            events = await fleet.core.store.events(task=task.id, kinds=["run.session"])
             return len(events) == times
 
         await crew.until(crew.loop(), works)

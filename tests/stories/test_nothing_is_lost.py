@@ -9,9 +9,9 @@ import pytest
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.collector import collect, reset
-from codefleet.runner.desk import Desk
-from codefleet.runner.repos.repository import register, share
+from codefleet.runner.context import Context
+from codefleet.runner.gc.collector import collect, reset
+from codefleet.runner.repos import register, share
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
@@ -188,7 +188,7 @@ async def test_collecting_garbage_loses_nothing(
     await crew.work(landing=landing)
     if end == "cancelled":
         await fleet.cancel(task.id)
-    told = [line async for line in collect(Desk(fleet))]
+    told = [line async for line in collect(Context(fleet))]
     assert any(line.text.startswith("worktree") for line in told) is (end != "asking")
     assert_kept(repo)
 
@@ -200,7 +200,7 @@ async def test_a_worktree_with_unsaved_edits_of_a_forgotten_task_is_saved_before
     await crew.work()
     (slot,) = (path for path in (fleet.home / "worktrees" / "shop").iterdir() if path.is_dir())
     (slot / "late.txt").write_text("by hand\n")
-    assert [line async for line in collect(Desk(fleet))]
+    assert [line async for line in collect(Context(fleet))]
     assert not slot.exists()
     assert "by hand\n" in repo.saved("late.txt")
 
@@ -210,9 +210,9 @@ async def test_a_reset_forgets_the_tasks_and_keeps_their_work(
 ) -> None:
     await add("Work", *WORK, "ask What now?")
     await crew.work()
-    told = [line async for line in reset(Desk(fleet))]
+    told = [line async for line in reset(Context(fleet))]
     assert any("archived" in line.text for line in told)
-    assert await fleet.store.counts() == {}
+    assert await fleet.core.store.counts() == {}
     assert repo.git("for-each-ref", "--format=%(refname)", "refs/heads/fleet/") == ""
     assert_kept(repo)
 
@@ -227,7 +227,7 @@ async def test_a_reset_leaves_branches_of_others_alone(
         await Crew(other).work()
         await add("Ours", *WORK, "ask What now?")
         await crew.work()
-        told = [line.text async for line in reset(Desk(fleet))]
+        told = [line.text async for line in reset(Context(fleet))]
         assert len(told) == 1
         branches = repo.git("for-each-ref", "--format=%(refname:short)", "refs/heads/fleet/")
         assert set(branches.split()) == {"fleet/mine", (await other.get(theirs.id)).branch}
@@ -242,7 +242,7 @@ async def test_a_branch_of_the_user_does_not_travel_with_those_of_the_fleet(
     repo.git("checkout", "--quiet", "-b", "fleet/mine")
     repo.commit("My own")
     repo.git("checkout", "--quiet", "main")
-    await share(Desk(fleet), "shop")
+    await share(Context(fleet), "shop")
     await crew.work()
     assert repo.git("for-each-ref", "--format=%(refname)", at=remote) == "refs/heads/main"
     archived = repo.git("for-each-ref", "--format=%(refname)", "refs/fleet/archive/")

@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.leftovers import living_in
-from codefleet.runner.process import Process
+from codefleet.runner.process.identity import Process
+from codefleet.runner.process.leftovers import living_in
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -21,6 +23,7 @@ kill -9 $(cut -d" " -f4 /proc/$PPID/stat)
 END"""
 
 
+@pytest.mark.linux
 async def test_a_hidden_process_of_one_task_writes_nothing_into_the_folder_of_the_next(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add, tmp_path: Path
 ) -> None:

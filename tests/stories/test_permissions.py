@@ -9,7 +9,7 @@ import pytest
 
 from codefleet.domain.errors import Invalid, NotFound
 from codefleet.domain.model import Event, Question, Task
-from codefleet.domain.policy import Rule, Ruling
+from codefleet.domain.permissions import Rule, Ruling
 from codefleet.domain.words import Outcome, State
 from codefleet.fleet import Fleet
 from codefleet.ports import Write
@@ -29,12 +29,12 @@ def rules(*texts: str) -> list[Rule]:
 
 
 async def verdicts(fleet: Fleet, task: Task) -> list[tuple[str, str]]:
-    events = await fleet.store.events(task=task.id, kinds=["run.permission"])
+    events = await fleet.core.store.events(task=task.id, kinds=["run.permission"])
     return [(event.data["verdict"], event.data["why"]) for event in events]
 
 
 async def said(fleet: Fleet, task: Task) -> list[str]:
-    events: Sequence[Event] = await fleet.store.events(task=task.id, kinds=["run.said"])
+    events: Sequence[Event] = await fleet.core.store.events(task=task.id, kinds=["run.said"])
     return [event.text for event in events]
 
 
@@ -145,7 +145,7 @@ async def test_a_run_whose_coder_cannot_be_asked_is_warned_of_rules_that_do_not_
     (fleet.home / "fleet.toml").write_text('[coders.command]\nargv = ["touch", "made.txt"]\n')
     task = await add("Make it", coder="command")
     await crew.work(policy=rules(f"{then} shell make"))
-    warned = await fleet.store.events(task=task.id, kinds=["run.warned"])
+    warned = await fleet.core.store.events(task=task.id, kinds=["run.warned"])
     told = "command does not ask for permission: the rules of [[policy]] do not apply to it"
     assert [event.text for event in warned] == [told] * count
 
@@ -168,10 +168,10 @@ async def test_a_rule_that_is_added_while_an_agent_works_counts_for_it(
     working = asyncio.create_task(loop.run())
 
     async def begun() -> object:
-        return await fleet.store.events(task=task.id, kinds=["run.said"])
+        return await fleet.core.store.events(task=task.id, kinds=["run.said"])
 
     async def noticed() -> object:
-        return await fleet.store.events(kinds=["config.changed"])
+        return await fleet.core.store.events(kinds=["config.changed"])
 
     await crew.wait_for(begun)
     (fleet.home / "fleet.toml").write_text('[[policy]]\nthen = "deny"\n')
@@ -222,9 +222,9 @@ async def test_what_nobody_answers_in_time_is_denied(
 
 
 async def make_older(fleet: Fleet, age: timedelta) -> None:
-    asked: Sequence[Question] = await fleet.store.questions(open_only=True)
+    asked: Sequence[Question] = await fleet.core.store.records(Question, open_only=True)
     for q in asked:
         assert q.asked_steady
         times = {"asked_at": q.asked_at - age, "asked_steady": q.asked_steady - age}
         older = q.evolve(**times, version=q.version + 1)
-        await fleet.store.write(Write(questions=[older]))
+        await fleet.core.store.write(Write(records=[older]))

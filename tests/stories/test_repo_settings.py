@@ -8,9 +8,11 @@ import pytest
 from codefleet.domain.model import Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.repository import register
+from codefleet.runner.repos import register
 from tests.gitrepo import SampleRepo, make_repo
 from tests.stories.conftest import Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 

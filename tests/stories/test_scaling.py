@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from codefleet.domain.errors import Workspace
+from codefleet.domain.errors import WorkspaceTrouble
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Runner, RunnerId, Task
-from codefleet.domain.scheduling import Hold, Want, Why
+from codefleet.domain.scheduling import ClaimFilter, Hold, Why
 from codefleet.fleet import Fleet
-from codefleet.ports import TaskQuery
-from codefleet.runner.desk import Desk
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.ports import TaskQuery, Write
+from codefleet.runner.context import Context
 from codefleet.runner.loop import Loop
 from tests.stories.conftest import FLAGS, Crew
 
@@ -27,13 +28,13 @@ async def seats_of(fleet: Fleet) -> int:
 
 
 async def test_seats_come_and_go_with_the_queue(fleet: Fleet, crew: Crew, add: Add) -> None:
-    loop = Loop(Desk(fleet, FLAGS), agents=2, least=0)
+    loop = Loop(Context(fleet, FLAGS), agents=2, least=0)
     most = 0
 
     async def all_done() -> bool:
         nonlocal most
         most = max(most, await seats_of(fleet))
-        return (await fleet.store.counts()).get("completed") == 3
+        return (await fleet.core.store.counts()).get("completed") == 3
 
     async def grows_and_shrinks() -> bool:
         await crew.wait_for(lambda: _is(fleet, 0))
@@ -51,19 +52,19 @@ async def test_seats_come_and_go_with_the_queue(fleet: Fleet, crew: Crew, add: A
 async def test_the_agent_that_a_task_is_for_is_seated(
     least: int, fleet: Fleet, crew: Crew, add: Add
 ) -> None:
-    loop = Loop(Desk(fleet, FLAGS), agents=3, least=least)
+    loop = Loop(Context(fleet, FLAGS), agents=3, least=least)
     task = await add("mine", "write mine.txt x", assignee="agent-3")
     await add("any", "write any.txt x")
 
     async def all_done() -> bool:
-        return (await fleet.store.counts()).get("completed") == 2
+        return (await fleet.core.store.counts()).get("completed") == 2
 
     await crew.until(loop, all_done)
-    assert [run.agent for run in await fleet.store.runs(tasks=[task.id])] == ["agent-3"]
+    assert [run.agent for run in await fleet.core.store.runs(tasks=[task.id])] == ["agent-3"]
 
 
 async def _is(fleet: Fleet, number: int) -> bool:
-    runners = await fleet.store.runners()
+    runners = await fleet.core.store.records(Runner)
     return len(runners) == 1 and await seats_of(fleet) == number
 
 
@@ -82,22 +83,26 @@ async def test_a_cap_in_the_settings_bounds_what_is_claimed(
     (home / "fleet.toml").write_text(settings)
     for name in "abc":
         await add(name, "wait 60")
-    await Desk(fleet, FLAGS).refresh()
+    await Context(fleet, FLAGS).refresh()
     seats = [Seat(f"agent-{n}", RunnerId("r-1"), fleet.host, "scripted") for n in range(3)]
-    assert len(await fleet.claim(seats, Want())) == 2
-    assert not await fleet.claim(seats, Want())
+    assert len(await Dispatch(fleet).claim(seats, ClaimFilter())) == 2
+    assert not await Dispatch(fleet).claim(seats, ClaimFilter())
 
 
 async def test_a_task_that_waits_for_a_cap_says_so(fleet: Fleet, home: Path, add: Add) -> None:
     (home / "fleet.toml").write_text("[repos.shop]\nmost_agents = 1\n")
-    await Desk(fleet, FLAGS).refresh()
+    await Context(fleet, FLAGS).refresh()
     for name in "ab":
         await add(name, "wait 60")
     waits = await fleet.list(TaskQuery(ready=True))
     assert {hold.why for hold in (await fleet.why(waits)).values()} == {Why.SEAT}
-    await fleet.claim([Seat("agent-1", RunnerId("r-1"), fleet.host, "scripted")], Want())
+    await Dispatch(fleet).claim(
+        [Seat("agent-1", RunnerId("r-1"), fleet.host, "scripted")], ClaimFilter()
+    )
     (hold,) = (await fleet.why(await fleet.list(TaskQuery(ready=True)))).values()
-    assert hold == Hold(Why.MACHINE, "1 agent works in shop, as many as its most_agents allows")
+    assert hold == Hold(
+        why=Why.MACHINE, text="1 agent works in shop, as many as its most_agents allows"
+    )
 
 
 async def test_no_more_agents_of_a_coder_work_at_once_than_its_cap(
@@ -107,22 +112,22 @@ async def test_no_more_agents_of_a_coder_work_at_once_than_its_cap(
     for name in "abc":
         await add(name, f"write {name}.txt x")
     await crew.work(3)
-    events = await fleet.store.events(kinds=["run.started", "run.ended"])
+    events = await fleet.core.store.events(kinds=["run.started", "run.ended"])
     assert [event.kind for event in events] == ["run.started", "run.ended"] * 3
 
 
 async def test_a_runner_shows_life_whatever_the_store_knows_of_it(fleet: Fleet) -> None:
-    runner = await fleet.join(host="lab", pid=1, pid_started=1.0, seats=1, coder=None)
-    ahead = await fleet.beat(await fleet.beat(runner))
-    again = await fleet.beat(runner)
+    runner = await Dispatch(fleet).join(host="lab", pid=1, pid_started=1.0, seats=1, coder=None)
+    ahead = await Dispatch(fleet).heartbeat(await Dispatch(fleet).heartbeat(runner))
+    again = await Dispatch(fleet).heartbeat(runner)
     assert again.version == ahead.version + 1
-    await fleet.store.forget_runner(runner.id)
-    assert (await fleet.beat(runner)).version == 0
+    await fleet.core.store.write(Write(removed=[runner]))
+    assert (await Dispatch(fleet).heartbeat(runner)).version == 0
 
 
 async def test_agents_are_told_by_machine_and_number_whoever_joined_first(fleet: Fleet) -> None:
     for host in ("lab", "attic", "lab", "attic", "lab", "attic"):
-        await fleet.join(host=host, pid=1, pid_started=1.0, seats=2, coder=None)
+        await Dispatch(fleet).join(host=host, pid=1, pid_started=1.0, seats=2, coder=None)
     for told in (await fleet.agents(), (await fleet.status()).agents):
         by_machine = [(agent.host, int(agent.name.removeprefix("agent-"))) for agent in told]
         assert by_machine == sorted(by_machine)
@@ -132,18 +137,18 @@ async def test_a_run_that_cannot_even_be_given_up_is_told_in_the_log_of_crashes(
     fleet: Fleet, home: Path
 ) -> None:
     async def broken() -> None:
-        raise Workspace("the folder is gone", hint="")
+        raise WorkspaceTrouble("the folder is gone", hint="")
 
     driving = asyncio.create_task(broken(), name="k3m9x2pa.1")
     await asyncio.wait([driving])
-    Loop(Desk(fleet, FLAGS))._ended("agent-1", driving)
+    Loop(Context(fleet, FLAGS))._ended("agent-1", driving)
     told = (home / "logs" / "crash.log").read_text()
     assert "the run k3m9x2pa.1" in told
     assert "the folder is gone" in told
 
 
 async def joined(fleet: Fleet, host: str, seats: int) -> Runner:
-    return await fleet.join(host=host, pid=1, pid_started=1.0, seats=seats, coder=None)
+    return await Dispatch(fleet).join(host=host, pid=1, pid_started=1.0, seats=seats, coder=None)
 
 
 async def names(fleet: Fleet) -> list[str]:
@@ -158,14 +163,14 @@ async def test_runners_that_join_at_the_same_moment_share_no_name(fleet: Fleet) 
 async def test_no_seat_goes_while_its_agent_works(fleet: Fleet) -> None:
     runner = await joined(fleet, "ada", 3)
     busy = ("agent-2", "agent-3")
-    assert (await fleet.reseat(runner, busy, 1, called=["agent-9"])).seats == busy
+    assert (await Dispatch(fleet).reseat(runner, busy, 1, called=["agent-9"])).seats == busy
 
 
 async def test_seats_that_are_made_at_the_same_moment_share_no_name(fleet: Fleet) -> None:
     runners = [await joined(fleet, host, 0) for host in ("ada", "bob", "cat")]
     for seats in (1, 3, 2):
         runners = await asyncio.gather(
-            *(fleet.reseat(it, it.seats[:seats], seats) for it in runners)
+            *(Dispatch(fleet).reseat(it, it.seats[:seats], seats) for it in runners)
         )
         assert [*Counter(await names(fleet)).values()] == [1] * 3 * seats
 
@@ -183,7 +188,7 @@ async def test_an_agent_at_work_is_told_from_one_of_the_same_name_on_a_machine_t
 ) -> None:
     for host in ("ada", "bob", "cat"):
         one = await joined(fleet, host, 0)
-        await fleet.beat(one.evolve(seats=("agent-1",)))
+        await Dispatch(fleet).heartbeat(one.evolve(seats=("agent-1",)))
         await add(host, "wait 60")
-        await fleet.claim([Seat("agent-1", one.id, host, "scripted")], Want())
+        await Dispatch(fleet).claim([Seat("agent-1", one.id, host, "scripted")], ClaimFilter())
     assert [agent.state for agent in await fleet.agents()] == ["working"] * 3

@@ -44,6 +44,8 @@ elif how == "asks":
     with (notes / "Q&A.md").open("a") as file:
         file.write(f"\\n## Question\\n\\nIs it {key}?\\n\\n- {key}\\n- no\\n")
     tell(type="finished", text="asked")
+elif how == "refused":
+    tell(type="broke", reason="auth", text=f"the provider refuses {key}")
 else:
     sys.exit(3)
 """
@@ -112,6 +114,19 @@ async def test_a_failed_run_and_a_red_check_leave_no_key(
     assert list(holds_a_key(fleet.home)) == []
 
 
+async def test_a_refusal_that_names_the_key_leaves_none_for_the_next_agent(
+    fleet: Fleet, crew: Crew, key_file: Path
+) -> None:
+    task = await play(fleet, crew, key_file, "refused")
+    assert (task.reason, task.state) == (Reason.AUTH, State.PENDING)
+    [run] = await fleet.runs_of(task.id)
+    checkpoint = (fleet.home / "runs" / run.id / "checkpoint.md").read_text()
+    assert "the provider refuses [redacted" in checkpoint
+    [rest] = await fleet.rests()
+    assert "[redacted" in rest.note
+    assert list(holds_a_key(fleet.home)) == []
+
+
 async def test_a_program_that_cannot_be_started_is_told_without_its_key(
     fleet: Fleet, crew: Crew
 ) -> None:
@@ -139,7 +154,7 @@ async def test_no_key_is_in_the_store_when_it_is_opened_again(
 ) -> None:
     await play(fleet, crew, key_file, "works")
     async with open_fleet(home) as again:
-        rows = [row async for row in again.store.export()]
+        rows = [row async for row in again.core.store.export()]
     assert KEY not in str(rows)
     assert GIVEN not in str(rows)
     assert "[redacted" in str(rows)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from codefleet.domain.model import Run, RunId, Task
-from codefleet.domain.words import Claimed, Outcome, Reason, State
+from codefleet.domain.words import Outcome, Reason, ReportedStatus, State
 from codefleet.fleet import Fleet
-from codefleet.runner.agents import notes
+from codefleet.runner.brief import notes
 from tests.gitrepo import SampleRepo
 from tests.stories.conftest import Crew
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 Add = Callable[..., Awaitable[Task]]
 
 
-def at_home(fleet: Fleet, run: Run, name: str) -> str:
+def collected(fleet: Fleet, run: Run, name: str) -> str:
     return (fleet.home / "runs" / run.id / name).read_text()
 
 
@@ -44,8 +44,8 @@ async def test_the_second_run_of_a_task_has_what_the_first_found_out(
     first, second = await fleet.runs_of(task.id)
     assert (first.reason, second.outcome) == (Reason.CHECKS_FAILED, Outcome.SUBMITTED)
     assert repo.read("main", "guess.txt") == "1. guess\nThe till is old.\n"
-    assert at_home(fleet, first, "KNOWLEDGE.md") == "The till is old.\n"
-    assert at_home(fleet, second, "KNOWLEDGE.md") == "The till is old.\nIt was a guess.\n"
+    assert collected(fleet, first, "KNOWLEDGE.md") == "The till is old.\n"
+    assert collected(fleet, second, "KNOWLEDGE.md") == "The till is old.\nIt was a guess.\n"
     assert repo.git("ls-tree", "-r", "--name-only", "main").split() == [
         "README.md",
         "guess.txt",
@@ -75,14 +75,14 @@ async def test_notes_are_brought_home_however_a_run_ends(
     await fleet.cancel(hanging.id)
 
     async def none_is_live() -> bool:
-        return not await fleet.store.runs(live=True)
+        return not await fleet.core.store.runs(live=True)
 
     await crew.wait_for(none_is_live)
     loop.stop()
     await running
     for task, end in zip(tasks, ends, strict=True):
         [run] = await fleet.runs_of(task.id)
-        assert at_home(fleet, run, "KNOWLEDGE.md") == f"{end}\n"
+        assert collected(fleet, run, "KNOWLEDGE.md") == f"{end}\n"
     assert list((fleet.home / "worktrees").rglob(".codefleet")) == []
 
 
@@ -113,7 +113,7 @@ async def test_what_builds_on_a_result_is_told_of_it(fleet: Fleet, crew: Crew, a
     await crew.work()
     [run] = await fleet.runs_of(second.id)
     assert run.outcome is Outcome.SUBMITTED
-    told = at_home(fleet, run, "prompt.md")
+    told = collected(fleet, run, "prompt.md")
     assert "> First: One.\n> ```fleet\n> finish\n> Files: a.txt\n> Next: two\n" in told
 
 
@@ -149,7 +149,7 @@ async def test_the_result_of_an_earlier_run_does_not_count(
     )
     await crew.work()
     first, second = await fleet.runs_of(task.id)
-    assert (first.result and first.result.status) is Claimed.NO_CHANGES
+    assert (first.result and first.result.status) is ReportedStatus.NO_CHANGES
     assert (second.result, second.reason) == (None, Reason.NO_CHANGES)
 
 
@@ -223,10 +223,10 @@ async def test_notes_that_a_killed_runner_left_in_the_worktree_are_found_again(
     await crew.work()
     [run] = await fleet.runs_of(task.id)
     folder = Path(str(run.worktree)) / ".codefleet"
-    notes.lay_out(folder, run.id, {"KNOWLEDGE.md": "late\n"})
+    notes.write_all(folder, run.id, {"KNOWLEDGE.md": "late\n"})
     await fleet.answer(task.id, "so")
     await crew.work()
-    assert at_home(fleet, run, "KNOWLEDGE.md") == "late\n"
+    assert collected(fleet, run, "KNOWLEDGE.md") == "late\n"
     assert repo.read("main", "k.txt") == "late\n"
 
 
@@ -237,11 +237,11 @@ async def test_notes_of_another_task_in_a_reused_worktree_are_not_taken_for_ones
     await crew.work()
     [run] = await fleet.runs_of(task.id)
     folder = Path(str(run.worktree)) / ".codefleet"
-    notes.lay_out(folder, RunId("other.1"), {"KNOWLEDGE.md": "theirs\n"})
+    notes.write_all(folder, RunId("other.1"), {"KNOWLEDGE.md": "theirs\n"})
     await fleet.answer(task.id, "so")
     await crew.work()
     for each in await fleet.runs_of(task.id):
-        assert at_home(fleet, each, "KNOWLEDGE.md") == "mine\n"
+        assert collected(fleet, each, "KNOWLEDGE.md") == "mine\n"
 
 
 async def test_a_session_that_goes_on_is_told_only_what_is_new(
@@ -251,7 +251,7 @@ async def test_a_session_that_goes_on_is_told_only_what_is_new(
     await crew.work()
     await fleet.answer(task.id, "9090")
     await crew.work()
-    first, second = [at_home(fleet, run, "prompt.md") for run in await fleet.runs_of(task.id)]
+    first, second = [collected(fleet, run, "prompt.md") for run in await fleet.runs_of(task.id)]
     assert "## Rules" in first
     assert "## Rules" not in second
     assert "```answer\n9090\n```" in second
@@ -266,8 +266,8 @@ async def test_a_repo_with_a_folder_of_that_name_is_left_alone(
     task = await add("Greet", "note Ours", "write a.txt a")
     await crew.work()
     [run] = await fleet.runs_of(task.id)
-    assert at_home(fleet, run, "KNOWLEDGE.md") == "Ours\n"
-    assert "`.codefleet-1/`" in at_home(fleet, run, "prompt.md")
+    assert collected(fleet, run, "KNOWLEDGE.md") == "Ours\n"
+    assert "`.codefleet-1/`" in collected(fleet, run, "prompt.md")
     listed = repo.git("ls-tree", "-r", "--name-only", "main").split()
     assert listed == [".codefleet/theirs.txt", "README.md", "a.txt", "src/till.py"]
 

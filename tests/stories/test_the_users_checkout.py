@@ -10,13 +10,16 @@ from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
-from codefleet.runner.approval import approve
-from codefleet.runner.desk import Desk
-from codefleet.runner.repos.repository import find, register
+from codefleet.runner.context import Context
+from codefleet.runner.git.repository import find
+from codefleet.runner.landing.approval import approve
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
 from tests.stories.conftest import FLAGS, Crew
+
+pytestmark = pytest.mark.slow
 
 Add = Callable[..., Awaitable[Task]]
 
@@ -85,7 +88,7 @@ async def test_work_that_stands_on_what_the_user_took_back_waits_and_tells_the_w
         assert f"`{command}`" in (await fleet.get(task.id)).note
         repo.git(*command.split()[1:])
     repo.git("checkout", "--quiet", "main")
-    await approve(Desk(fleet), task.id, "rebased")
+    await approve(Context(fleet), task.id, "rebased")
 
     async def done() -> bool:
         return (await fleet.get(task.id)).state is State.COMPLETED

@@ -10,7 +10,7 @@ from codefleet.domain.routing import Route
 from codefleet.domain.scheduling import Why
 from codefleet.domain.words import Complexity, Outcome, Reason, State
 from codefleet.fleet import Fleet
-from codefleet.ports import TaskQuery
+from codefleet.ports import TaskQuery, Write
 from tests.gitrepo import SampleRepo
 from tests.script import script
 from tests.stories.conftest import Crew
@@ -29,6 +29,21 @@ async def test_a_task_ends_on_the_trunk_with_its_files_in_the_checkout(
     assert done.landed == repo.git("rev-parse", "main")
     assert (repo.path / "hello.txt").read_text() == "hello\n"
     assert repo.git("status", "--porcelain") == ""
+
+
+async def test_each_file_that_the_agent_changes_is_told_once_and_before_the_run_ends(
+    fleet: Fleet, crew: Crew, add: Add
+) -> None:
+    steps = ("write src/a.py one", "append src/a.py two", "write b.txt b", "delete b.txt")
+    task = await add("Change", *steps)
+    await crew.work()
+    told = await fleet.events(task=task.id, kinds=["run.changed", "run.ended"])
+    assert [(each.kind, each.data.get("path"), each.data.get("change")) for each in told] == [
+        ("run.changed", "src/a.py", "added"),
+        ("run.changed", "b.txt", "added"),
+        ("run.changed", "b.txt", "deleted"),
+        ("run.ended", None, None),
+    ]
 
 
 async def test_tasks_land_in_the_order_of_their_needs(
@@ -83,7 +98,7 @@ async def test_after_the_last_attempt_the_task_fails_and_what_needs_it_says_so(
     )
     hold = (await fleet.why([await fleet.get(after.id)]))[after.id]
     assert (hold.why, hold.behind) == (Why.HELD_UP, (task.id,))
-    assert [held.id for held in await fleet.held_up(failed)] == [after.id]
+    assert [held.id for held in (await fleet.details(task.id)).holds_up] == [after.id]
 
 
 async def test_an_agent_that_says_done_and_did_nothing_is_not_believed(
@@ -205,6 +220,7 @@ DELETES = ("delete src/till.py", "write other.txt x")
 REDRAWS = ("shell printf '\\0agent' > logo.bin",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "humans", "steps"),
     [
@@ -238,6 +254,7 @@ async def test_a_conflict_without_markers_is_not_passed_over(
     assert repo.read("main", path) == "settled\n"
 
 
+@pytest.mark.slow
 async def test_a_side_taken_on_purpose_is_a_conflict_resolved(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:
@@ -359,10 +376,12 @@ async def test_a_run_over_its_budget_is_stopped_and_goes_to_a_human(
     assert (failed.state, failed.reason) == (State.FAILED, Reason.BUDGET)
 
 
-async def test_a_task_that_names_an_unknown_coder_goes_to_a_human_at_once(
+async def test_a_task_whose_coder_is_no_longer_installed_goes_to_a_human_at_once(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:
-    task = await add("Who?", coder="nobody")
+    task = await add("Who?")
+    gone = task.evolve(coder="nobody", version=task.version + 1)
+    await fleet.core.store.write(Write(tasks=[gone]))
     await crew.work()
     failed = await fleet.get(task.id)
     assert (failed.state, failed.reason) == (State.FAILED, Reason.CODER_MISSING)
@@ -447,6 +466,7 @@ async def test_the_trunk_that_the_settings_name_is_where_work_lands(
     assert "new.txt" not in repo.git("ls-tree", "--name-only", "main")
 
 
+@pytest.mark.slow
 async def test_where_work_stays_on_branches_a_task_builds_on_the_branches_of_its_needs(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:
@@ -461,6 +481,7 @@ async def test_where_work_stays_on_branches_a_task_builds_on_the_branches_of_its
     assert [change.path for change in run.evidence.changes] == ["c.txt"]
 
 
+@pytest.mark.slow
 async def test_the_set_up_command_runs_for_agents_and_for_the_lane(
     fleet: Fleet, repo: SampleRepo, crew: Crew, add: Add
 ) -> None:
@@ -486,6 +507,7 @@ async def test_the_set_up_command_runs_for_agents_and_for_the_lane(
     await running
 
 
+@pytest.mark.slow
 async def test_rules_choose_the_coder_and_model_once_for_all_runs_of_a_task(
     fleet: Fleet, crew: Crew, add: Add
 ) -> None:

@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from codefleet.domain import workflow
-from codefleet.domain.handover import StageResult, StageStatus
+from codefleet.domain.access import AgentOf
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, RunnerId, Task
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Outcome, Reason, State
+from codefleet.domain.workflow import workflow
+from codefleet.domain.workflow.results import StageResult, StageStatus
 from codefleet.fleet import Fleet
-from codefleet.runner.cleanup import clean_up
-from codefleet.runner.desk import Desk
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.runner.context import Context
+from codefleet.runner.gc.cleanup import clean_up
 from codefleet.runner.loop import Loop
 from tests.gitrepo import SampleRepo
 from tests.script import script
@@ -142,7 +144,7 @@ async def test_a_conflict_between_inherited_branches_is_told_and_no_branch_is_le
     assert repo.read(str(join.branch), "x.txt") == "both\n"
     assert repo.read(str(join.branch), "c.txt") == "c\n"
     assert join.attempts == 0
-    assert await fleet.store.events(kinds=["conflict.found"])
+    assert await fleet.core.store.events(kinds=["conflict.found"])
 
 
 async def test_a_condition_that_does_not_hold_skips_the_stage_and_hands_the_work_through(
@@ -376,14 +378,16 @@ async def test_a_stage_that_is_tried_again_brings_back_what_it_took_along(
     )
     await crew.work(attempts=1)
     tasks = (await fleet.workflow(flow)).tasks
+    assert [task.cancelled_by for task in tasks[:3]] == [None, None, tasks[0].id]
     await fleet.retry(tasks[0].id)
+    assert (await fleet.get(tasks[2].id)).cancelled_by is None
     pending, failed, gone = State.PENDING, State.FAILED, State.CANCELLED
     assert states(await fleet.workflow(flow)) == [pending, failed, pending, gone]
     await crew.work(attempts=1)
     await fleet.retry(tasks[1].id)
     await crew.work(attempts=1)
     assert (await fleet.workflow(flow)).state is State.COMPLETED
-    assert len(await fleet.store.runs(tasks=[task.id for task in tasks])) == 6
+    assert len(await fleet.core.store.runs(tasks=[task.id for task in tasks])) == 6
 
 
 async def test_a_cancelled_workflow_stops_everywhere_and_keeps_its_work(
@@ -396,12 +400,12 @@ async def test_a_cancelled_workflow_stops_everywhere_and_keeps_its_work(
     )
 
     async def halfway() -> bool:
-        return bool(await fleet.store.events(kinds=["run.said"]))
+        return bool(await fleet.core.store.events(kinds=["run.said"]))
 
     async def is_over() -> bool:
         if await halfway() and (await fleet.workflow(flow)).state is State.RUNNING:
             await fleet.cancel_workflow(flow)
-        return not await fleet.store.runs(live=True) and await halfway()
+        return not await fleet.core.store.runs(live=True) and await halfway()
 
     await crew.until(crew.loop(), is_over)
     stands = await fleet.workflow(flow)
@@ -440,7 +444,7 @@ async def test_a_fan_out_beyond_the_seats_waits_for_free_ones(fleet: Fleet, crew
     await crew.work(agents=2)
     stands = await fleet.workflow(flow)
     assert stands.state is State.COMPLETED
-    assert len(await fleet.store.runs(tasks=stands.workflow.tasks)) == 7
+    assert len(await fleet.core.store.runs(tasks=stands.workflow.tasks)) == 7
 
 
 async def test_a_runner_of_one_workflow_works_on_it_and_its_children_and_on_nothing_else(
@@ -450,13 +454,15 @@ async def test_a_runner_of_one_workflow_works_on_it_and_its_children_and_on_noth
         fleet, stage("one", "write a.txt a"), stage("two", "write b.txt b", needs=["one"])
     )
     other = await start(fleet, stage("theirs", "write t.txt t"))
-    (seated,) = await fleet.claim([SEAT], Want(tasks=(await fleet.family_of(flow))[:1]))
+    (seated,) = await Dispatch(fleet).claim(
+        [SEAT], ClaimFilter(tasks=(await fleet.family_of(flow))[:1])
+    )
     draft = Draft(title="Child", prompt=script("write c.txt c"))
-    (child,) = await fleet.acting_for(seated.run.id).add([draft])
-    await fleet.release(seated.run, "the runner was stopped")
+    (child,) = await fleet.acting_as(AgentOf(run=seated.run.id)).add([draft])
+    await Dispatch(fleet).release(seated.run, "the runner was stopped")
     (loose,) = await fleet.add([Draft(title="Loose", prompt=script("write d.txt d"), priority=5)])
     async with asyncio.timeout(crew.bound_s):
-        await Loop(crew.loop().desk, agents=2, workflow=flow, until_idle=True).run()
+        await Loop(crew.loop().context, agents=2, workflow=flow, until_idle=True).run()
     assert (await fleet.workflow(flow)).state is State.COMPLETED
     assert (await fleet.get(child.id)).state is State.COMPLETED
     assert (await fleet.get(loose.id)).state is State.PENDING
@@ -482,8 +488,8 @@ async def test_a_later_stage_finds_work_whose_branch_was_put_away(
         stage("second", "crash", "on attempt 2", "write b.txt b", needs=["first"], inherit=True),
     )
     await crew.work(attempts=1)
-    desk = Desk(fleet)
-    told = [each.text async for each in clean_up(desk, flow)]
+    context = Context(fleet)
+    told = [each.text async for each in clean_up(context, flow)]
     assert any("kept as refs/fleet/archive/" in text for text in told)
     await fleet.retry_workflow(flow)
     await crew.work(attempts=1)

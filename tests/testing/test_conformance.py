@@ -6,9 +6,9 @@ from datetime import datetime
 
 import pytest
 
+from codefleet.coder import Abilities, Assignment, Coder, Start
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import Broke, Finished, Limited, Said, Signal, Started, Used, Wants
-from codefleet.ports import Abilities, Assignment, Coder, Start
 from codefleet.testing.conformance import CoderConformance
 
 TRANSCRIPT = '{"session": "s1"}\n{"words": "Hello", "cost": 0.5}\n{"done": true}\n'

@@ -14,7 +14,7 @@ import pytest
 
 from codefleet.testing.model_server import ModelServer, prompt
 
-WITHIN_S = 20
+WITHIN_S = 60
 PATHS = {
     "anthropic": "/v1/messages",
     "responses": "/v1/responses",

@@ -5,12 +5,12 @@ It may end with exit code 0 and no output, so only its `result` counts.
 
 from collections.abc import Iterator
 
+from codefleet.coder import Abilities, Assignment, Probe, Start
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag, pointer
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import Broke, Finished, Said, Signal, Started, Used
-from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Agy:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from codefleet.coder import Abilities, Assignment, Probe, Start
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import text
 from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import Said, Signal, Used
-from codefleet.ports import Abilities, Assignment, Probe, Start
 
 TOKENS = re.compile(
     r"Tokens: ([\d.,]{1,12}k?) sent,(?: [\d.,]{1,12}k? cache \w+,){0,2} ([\d.,]{1,12}k?) received\."

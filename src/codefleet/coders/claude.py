@@ -2,11 +2,6 @@
 
 Its input stays open: messages that come while it works are read before its next request to the
 model, and it asks for what it may not do by itself. It ends when its input and its turn have ended.
-
-A turn's `result` says "success" even if the provider refused: only `is_error` shows it. The kind of
-refusal is in the `error` of the assistant message before it. Tokens and money in a `result` are
-totals of the whole session, including resumed runs. If it is stopped before, it prints none: then
-the tokens in its messages are a lower bound.
 """
 
 import json
@@ -14,48 +9,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from codefleet.coders import own_server, trouble
-from codefleet.coders.jsonl import Fields, amount, first_object, moment, parsed, text
+from codefleet.coder import Abilities, Answers, Assignment, Probe, Start
+from codefleet.coders import claude_output, mcp_config, trouble
+from codefleet.coders.jsonl import first_object
 from codefleet.coders.options import Options, flag
-from codefleet.coders.tools import detail, paths
-from codefleet.domain.model import Usage
-from codefleet.domain.policy import is_meant
-from codefleet.domain.signals import (
-    Asks,
-    Broke,
-    Filled,
-    Finished,
-    Limited,
-    Said,
-    Signal,
-    Started,
-    Tool,
-    Touched,
-    Used,
-    Wants,
-    Window,
-)
+from codefleet.domain.permissions import is_meant
+from codefleet.domain.signals import Broke, Signal, Wants
 from codefleet.domain.words import Reason
-from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
 ALLOWED = ("Bash", "WebFetch", "WebSearch")
 """Besides edits in the worktree. With these it needs no bypass, which it refuses to root."""
 EDITS = ("Edit", "Write", "NotebookEdit")
-
-REFUSALS = {
-    "authentication_failed": Reason.AUTH,
-    "billing_error": Reason.QUOTA,  # nothing works until someone pays
-    "model_not_found": Reason.CODER_MISSING,
-    "server_error": Reason.CRASHED,
-}
-BE_PATIENT = ("rate_limit", "overloaded")
-ENDS = {
-    "prompt_too_long": Reason.CONTEXT_FULL,
-    "error_max_turns": Reason.TIMEOUT,
-    "error_max_budget_usd": Reason.BUDGET,
-}
-
-NO_SESSION = "No conversation found with session ID"
 
 
 def _logged_in(answers: Answers) -> bool | None:
@@ -77,6 +41,7 @@ class Claude:
         says_when_done=True,
         reports_context=True,
         talks=True,
+        http_tools=True,
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
         gateways=("ANTHROPIC_BASE_URL", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
     )
@@ -100,7 +65,7 @@ class Claude:
                 "--permission-prompt-tool=stdio",
                 *flag("permission-mode", options.text("permission_mode", _mode(judged))),
                 *flag("allowedTools", ",".join(options.texts("allowed_tools", _free(assignment)))),
-                *flag("mcp-config", own_server.as_json(assignment.tools)),
+                *flag("mcp-config", _servers(assignment)),
                 *flag("model", assignment.run.model),
                 *flag("effort", options.maybe("effort")),
                 *flag("resume", assignment.resume),
@@ -114,6 +79,7 @@ class Claude:
             stdin=_user(assignment.prompt),
             stop_signal="SIGINT",
             listens=True,
+            files=_files(assignment),
         )
 
     def say(self, id: str, text: str) -> str:
@@ -127,25 +93,7 @@ class Claude:
         return json.dumps({"type": "control_response", "response": response})
 
     def read(self, line: str) -> Iterator[Signal]:
-        event = parsed(line)
-        match event:
-            case {"type": "system"}:
-                yield from _system(event)
-            case {"type": "control_request", "request_id": str(id), "request": dict(request)}:
-                yield from _control(text(id), request)
-            case {"type": "assistant", "error": str(kind)} if _is_main(event):
-                yield _refusal(kind, " ".join(_words(event)))
-            case {"type": "assistant"}:
-                yield from _assistant(event)
-            case {"type": "user"}:
-                yield from _results(event)
-            case {"type": "rate_limit_event", "rate_limit_info": dict(limit)}:
-                yield from _limit(limit)
-            case {"type": "result"}:
-                if session := text(event.get("session_id")):
-                    yield Started(session)
-                yield from _spent(event)
-                yield from _end(event)
+        return claude_output.read(line)
 
     def explain(self, exit_code: int, stderr: str) -> Iterator[Signal]:
         if "cannot be used with root/sudo privileges" in stderr:
@@ -157,6 +105,19 @@ class Claude:
 coder = Claude()
 
 
+def _servers(assignment: Assignment) -> str:
+    """The run's own MCP server: as JSON or, if it contains the token, as a file."""
+    if assignment.endpoint:
+        return str(assignment.prompt_file.with_name(mcp_config.FILE))
+    return mcp_config.as_json(assignment.tools)
+
+
+def _files(assignment: Assignment) -> dict[str, str]:
+    if not assignment.endpoint:
+        return {}
+    return {mcp_config.FILE: mcp_config.over_http(assignment.endpoint)}
+
+
 def _mode(judged: Sequence[str]) -> str:
     """It edits without asking, unless the policy has rules about that."""
     return "acceptEdits" if len(_not_judged(EDITS, judged)) == len(EDITS) else "default"
@@ -164,7 +125,8 @@ def _mode(judged: Sequence[str]) -> str:
 
 def _free(assignment: Assignment) -> Sequence[str]:
     """What it may use without asking."""
-    own = (f"mcp__{own_server.NAME}",) if assignment.tools else ()
+    has_own = assignment.tools or assignment.endpoint
+    own = (f"mcp__{mcp_config.NAME}",) if has_own else ()
     return [*_not_judged(ALLOWED, assignment.judged), *own]
 
 
@@ -176,162 +138,3 @@ def _user(words: str, **more: str) -> str:
     """A message as the program takes it; one with a known uuid is taken only once."""
     message = {"role": "user", "content": [{"type": "text", "text": words}]}
     return json.dumps({"type": "user", "message": message, **more})
-
-
-def _system(event: Fields) -> Iterator[Signal]:
-    match event:
-        case {"subtype": "init"}:
-            session, model = text(event.get("session_id")), text(event.get("model"))
-            yield Started(session or None, model or None)
-        case {"subtype": "api_retry", "error_status": 401 | 403}:
-            yield from _refused_again(event)
-        case {"subtype": "permission_denied", "tool_name": str(tool)}:
-            yield Tool(text(tool), f"denied: {text(event.get('message'))}")
-
-
-def _control(id: str, request: Fields) -> Iterator[Signal]:
-    """A tool that needs permission. The tool that asks the user is a question."""
-    match request:
-        case {"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "input": dict(given)}:
-            yield _question(given)
-        case {"subtype": "can_use_tool", "tool_name": str(tool), "input": dict(given)}:
-            yield Wants(id, text(tool), detail(given), json.dumps(given), paths(given))
-
-
-def _question(given: Fields) -> Asks:
-    """One question keeps its options; several are joined and answered as text."""
-    questions = _dicts(given.get("questions"))
-    words = _texts([each.get("question") for each in questions])
-    options = _dicts(questions[0].get("options")) if len(questions) == 1 else []
-    labels = _texts([each.get("label") for each in options])
-    return Asks("\n".join(filter(None, words)) or "It has a question.", tuple(filter(None, labels)))
-
-
-def _assistant(event: Fields) -> Iterator[Signal]:
-    """What the agent says and does; text of a sub-agent is left out."""
-    is_main = _is_main(event)
-    for block in _blocks(event):
-        match block:
-            case {"type": "text", "text": str(words)} if is_main and words:
-                yield Said(text(words))
-            case {"type": "tool_use", "name": str(name)}:
-                yield Tool(text(name), detail(block.get("input")))
-    if is_main:
-        yield from _filled(event)
-    yield from _taken(event)
-
-
-def _is_main(event: Fields) -> bool:
-    return event.get("parent_tool_use_id") is None
-
-
-def _results(event: Fields) -> Iterator[Signal]:
-    """The end of tool calls. A result does not name its tool."""
-    for block in _blocks(event):
-        if block.get("type") == "tool_result":
-            yield Tool("", done=True)
-    match event:
-        case {"tool_use_result": {"filePath": str(path)}} if path:
-            yield Touched(text(path))
-
-
-def _refusal(kind: str, words: str) -> Signal:
-    if kind in BE_PATIENT:
-        return trouble.limited(words)
-    return Broke(words, REFUSALS.get(kind, Reason.UNKNOWN))
-
-
-def _refused_again(retry: Fields) -> Iterator[Signal]:
-    """It would retry a wrong key ten times, for minutes: the second refusal is enough."""
-    if amount(retry.get("attempt")) >= 2:
-        said = f"the provider refused the key ({retry['error_status']})"
-        yield Broke(said, Reason.AUTH, retrying=True)
-
-
-def _limit(limit: Fields) -> Iterator[Signal]:
-    goes_on = limit.get("isUsingOverage") is True  # and each answer costs extra
-    if limit.get("status") == "rejected" and not goes_on:
-        yield Limited(
-            f"the {text(limit.get('rateLimitType')) or 'usage'} limit is reached",
-            moment(limit.get("resetsAt")),
-            quota=True,
-        )
-
-
-def _spent(event: Fields) -> Iterator[Signal]:
-    """The session's totals, including sub-agents. A turn that failed at once reports none."""
-    by_model = event.get("modelUsage")
-    if not isinstance(by_model, dict) or not by_model:
-        return
-    models = [used for used in by_model.values() if isinstance(used, dict)]
-    usage = Usage(
-        input_tokens=_sum(models, "inputTokens") + _sum(models, "cacheCreationInputTokens"),
-        output_tokens=_sum(models, "outputTokens"),
-        cached_tokens=_sum(models, "cacheReadInputTokens"),
-        cost_usd=float(amount(event.get("total_cost_usd"))),
-    )
-    yield Used(usage, in_all=True)
-    for name, used in by_model.items():
-        if isinstance(used, dict) and (size := int(amount(used.get("contextWindow")))):
-            yield Window(text(name), size)
-
-
-def _taken(event: Fields) -> Iterator[Signal]:
-    """A lower bound for one message; several lines may report the same message."""
-    match event:
-        case {"message": {"id": str(id), "usage": dict(told), **message}} if id:
-            fresh = ("input_tokens", "cache_creation_input_tokens")
-            usage = Usage(
-                input_tokens=sum(int(amount(told.get(name))) for name in fresh),
-                output_tokens=int(amount(told.get("output_tokens"))),
-                cached_tokens=int(amount(told.get("cache_read_input_tokens"))),
-            )
-            if usage != Usage():
-                yield Used(usage, model=text(message.get("model")) or None, message=text(id))
-
-
-def _end(event: Fields) -> Iterator[Signal]:
-    words = text(event.get("result")) or " ".join(_texts(event.get("errors")))
-    match event:
-        case {"subtype": "success", "is_error": False}:
-            yield Finished(words)
-        case {"terminal_reason": "aborted_tools" | "aborted_streaming"}:
-            return  # whoever interrupted it knows why
-        case {"terminal_reason": "prompt_too_long" as end} | {"subtype": str(end)} if end in ENDS:
-            yield Broke(words, ENDS[end])
-        case {"errors": [str(first), *_]} if first.startswith(NO_SESSION):
-            yield Broke(words, Reason.SESSION_LOST)
-        case {"api_error_status": int(status)}:
-            yield trouble.of_status(status, words)
-        case _:
-            yield Broke(words)
-
-
-def _filled(event: Fields) -> Iterator[Signal]:
-    match event:
-        case {"message": {"usage": dict(usage)}}:
-            names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-            if used := sum(int(amount(usage.get(name))) for name in names):
-                yield Filled(used)
-
-
-def _blocks(event: Fields) -> Iterator[Fields]:
-    match event:
-        case {"message": {"content": list(blocks)}}:
-            yield from _dicts(blocks)
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _words(event: Fields) -> Iterator[str]:
-    return (text(block.get("text")) for block in _blocks(event))
-
-
-def _texts(value: object) -> list[str]:
-    return [text(item) for item in value if item] if isinstance(value, list) else []
-
-
-def _sum(models: list[dict[str, Any]], name: str) -> int:
-    return sum(int(amount(used.get(name))) for used in models)

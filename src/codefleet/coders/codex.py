@@ -6,27 +6,32 @@ totals of the whole thread, including resumed runs; costs are not reported.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from codefleet.coders import own_server, trouble
+from codefleet.coder import Abilities, Answers, Assignment, Probe, Start
+from codefleet.coders import mcp_config, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
+    ADDED,
+    DELETED,
+    MODIFIED,
     Broke,
+    Changed,
     Filled,
     Finished,
     Limited,
     Said,
     Signal,
     Started,
+    Thought,
     Tool,
-    Touched,
     Used,
 )
 from codefleet.domain.words import Reason
-from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
+KINDS = {"add": ADDED, "delete": DELETED}
 STATUS = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
 HIGH_DEMAND = re.compile(r"We.re currently experiencing high demand")  # its message for status 500
 USAGE_LIMIT = re.compile(r"You.ve hit your usage limit\b")
@@ -73,6 +78,7 @@ class Codex:
         reports_tokens=True,
         says_when_done=True,
         memory_mb=150,
+        http_tools=True,
         keys=(KEY,),
     )
     probe = Probe(
@@ -96,14 +102,14 @@ class Codex:
                 options.text("program", self.program),
                 *("exec", "--json", "--skip-git-repo-check"),
                 *flag("sandbox", options.choice("sandbox", *modes)),
-                *_servers(assignment.tools),
+                *_servers(assignment),
                 *flag("model", assignment.run.model),
                 *flag("config", effort and f"model_reasoning_effort={json.dumps(effort)}"),
                 *options.texts("args"),
                 *session,
                 "-",  # read the prompt from standard input
             ],
-            env=options.env("CODEX_HOME"),
+            env=options.env("CODEX_HOME", **mcp_config.token_variable(assignment.endpoint)),
             stdin=assignment.prompt,
             stop_signal="SIGINT",
         )
@@ -134,20 +140,26 @@ class Codex:
 coder = Codex()
 
 
-def _servers(tools: Sequence[str]) -> list[str]:
+def _servers(assignment: Assignment) -> list[str]:
     """The run's own MCP server, next to the user's."""
-    if not tools:
+    if assignment.endpoint:
+        where: dict[str, object] = {
+            "url": assignment.endpoint.url,
+            "bearer_token_env_var": mcp_config.TOKEN,
+        }
+    elif assignment.tools:
+        where = {"command": assignment.tools[0], "args": list(assignment.tools[1:])}
+    else:
         return []
-    server: dict[str, object] = {
-        "command": tools[0],
-        "args": list(tools[1:]),
-        "startup_timeout_sec": own_server.STARTS_WITHIN_S,
-        "tool_timeout_sec": own_server.ANSWERS_WITHIN_S,
+    server = {
+        **where,
+        "startup_timeout_sec": mcp_config.STARTS_WITHIN_S,
+        "tool_timeout_sec": mcp_config.ANSWERS_WITHIN_S,
         "default_tools_approval_mode": "approve",  # otherwise it refuses them, with nobody to ask
         "required": True,  # else its first request may precede the tools
     }
     return [
-        f"--config=mcp_servers.{own_server.NAME}.{key}={json.dumps(value)}"
+        f"--config=mcp_servers.{mcp_config.NAME}.{key}={json.dumps(value)}"
         for key, value in server.items()
     ]
 
@@ -156,15 +168,18 @@ def _item(item: Fields, *, done: bool) -> Iterator[Signal]:
     match item:
         case {"type": "agent_message", "text": str(words)} if done and words:
             yield Said(text(words))
+        case {"type": "reasoning", "text": str(words)} if done and words:
+            yield Thought(text(words))
         case {"type": "command_execution", "command": str(command)}:
-            yield Tool("shell", text(command), done)
+            printed = text(item.get("aggregated_output")) if done else ""
+            yield Tool("shell", text(command), done, text(item.get("id")), printed)
         case {"type": "mcp_tool_call", "server": str(server), "tool": str(tool)}:
             yield Tool(f"{text(server)}.{text(tool)}", done=done)
         case {"type": "web_search", "query": str(query)}:
             yield Tool("web_search", text(query), done)
         case {"type": "file_change", "status": "completed", "changes": list(changes)}:
             yield from (
-                Touched(text(change["path"]))
+                Changed(text(change["path"]), KINDS.get(text(change.get("kind")), MODIFIED))
                 for change in changes
                 if isinstance(change, dict) and text(change.get("path"))
             )

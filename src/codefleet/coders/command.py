@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from codefleet.coder import Abilities, Assignment, Start
 from codefleet.coders import jsonl
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.signals import Said, Signal
-from codefleet.ports import Abilities, Assignment, Start
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 OPTIONS = ("argv", "prompt", "env")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from codefleet.coder import Abilities, Assignment, Probe, Start
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import parsed, text
 from codefleet.coders.options import Options, flag, pointer
 from codefleet.coders.tools import detail
 from codefleet.domain.signals import Finished, Said, Signal, Started, Tool
-from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Copilot:

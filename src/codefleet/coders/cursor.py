@@ -6,12 +6,12 @@ option `program` names the right one.
 
 from collections.abc import Iterator
 
+from codefleet.coder import Abilities, Assignment, Probe, Start
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import parsed, text
 from codefleet.coders.options import Options, flag, pointer
 from codefleet.coders.tools import detail
 from codefleet.domain.signals import Broke, Finished, Said, Signal, Started, Tool
-from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Cursor:

@@ -8,23 +8,23 @@ modulo 256, or one of the program's own.
 import re
 from collections.abc import Iterator
 
-from codefleet.coders import trouble
+from codefleet.coder import Abilities, Answers, Assignment, Endpoint, Probe, Start
+from codefleet.coders import mcp_config, trouble
 from codefleet.coders.jsonl import Fields, amount, first_object, parsed, text
 from codefleet.coders.options import Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
     Broke,
+    Changed,
     Finished,
     Said,
     Signal,
     Started,
     Tool,
-    Touched,
     Used,
 )
 from codefleet.domain.words import Reason
-from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
 WRITERS = ("write_file", "replace")
 
@@ -85,6 +85,7 @@ class Gemini:
         resume_after_crash=True,
         reports_tokens=True,
         says_when_done=True,
+        http_tools=True,
         keys=(KEY, "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"),
         gateways=OTHER_WAYS,
     )
@@ -113,6 +114,7 @@ class Gemini:
                 "GEMINI_CLI_HOME",
                 GEMINI_CLI_NO_RELAUNCH="true",  # else a parent process swallows the stop signal
                 GEMINI_CLI_TRUST_WORKSPACE="true",  # the worktree is the fleet's own
+                **_own_tools(assignment.endpoint),
             ),
             stdin=assignment.prompt,
         )
@@ -126,10 +128,12 @@ class Gemini:
             case {"type": "message", "role": "assistant", "content": str(words)} if words:
                 yield Said(text(words), more=event.get("delta") is True)
             case {"type": "tool_use", "tool_name": str(tool)}:
-                yield Tool(text(tool), detail(event.get("parameters")))
+                call = text(event.get("tool_id"))
+                yield Tool(text(tool), detail(event.get("parameters")), call=call)
                 yield from _touched(event)
             case {"type": "tool_result"}:
-                yield Tool(text(event.get("tool_id")).partition("__")[0], done=True)
+                call, result = text(event.get("tool_id")), text(event.get("output"))
+                yield Tool(call.partition("__")[0], done=True, call=call, result=result)
             case {"type": "result"}:
                 yield from _spent(event)
                 yield from _end(event)
@@ -149,6 +153,13 @@ class Gemini:
 coder = Gemini()
 
 
+def _own_tools(endpoint: Endpoint | None) -> dict[str, str]:
+    """What the user's settings can refer to: it takes servers from there only."""
+    if endpoint is None:
+        return {}
+    return {mcp_config.URL: endpoint.url, **mcp_config.token_variable(endpoint)}
+
+
 def _complaint(stderr: str) -> str:
     """Its error message, without its startup output and stack traces."""
     lines = (line for line in stderr.splitlines() if not NOISE.match(line))
@@ -159,7 +170,7 @@ def _touched(event: Fields) -> Iterator[Signal]:
     match event:
         case {"tool_name": str(tool), "parameters": {"file_path": str(path)}}:
             if tool in WRITERS and path:
-                yield Touched(text(path))
+                yield Changed(text(path))
 
 
 def _spent(event: Fields) -> Iterator[Signal]:

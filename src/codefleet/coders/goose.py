@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from codefleet.coder import Abilities, Assignment, Probe, Start
 from codefleet.coders import trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import Broke, Finished, Said, Signal, Tool, Used
-from codefleet.ports import Abilities, Assignment, Probe, Start
 
 
 class Goose:

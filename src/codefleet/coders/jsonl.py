@@ -7,8 +7,10 @@ required, the others are optional. Lines of another type, and other fields, are 
 |------------|--------------------------------------------------------------|----------------------|
 | `started`  | `session`, `model`                                           | what to resume later |
 | `said`     | `text`*, `more` (it continues the last one)                  | text for the log     |
+| `thought`  | `text`*                                                      | what it thinks       |
 | `tool`     | `name`*, `detail`, `done`                                    | a call starts, ends  |
-| `file`     | `path`*                                                      | a file was touched   |
+|            | `call` (its id), `result` (what came out)                    |                      |
+| `file`     | `path`*, `change` (added, modified or deleted)               | a file was changed   |
 | `usage`    | `input_tokens`, `output_tokens`, `cached_tokens`, `cost_usd` | used since the last  |
 |            | `in_all` (the total of the session so far)                   |                      |
 | `context`  | `used`*, `size` (in tokens)                                  | context used         |
@@ -39,16 +41,20 @@ from typing import Any
 
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
+    ADDED,
+    DELETED,
+    MODIFIED,
     Asks,
     Broke,
+    Changed,
     Filled,
     Finished,
     Limited,
     Said,
     Signal,
     Started,
+    Thought,
     Tool,
-    Touched,
     Used,
     Wants,
 )
@@ -87,7 +93,9 @@ def first_object(said: str) -> Fields:
 
 def text(value: object) -> str:
     """Text that can be stored and shown: lone surrogates, which JSON allows, are replaced."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def amount(value: object) -> float:
@@ -131,13 +139,19 @@ def _said(fields: Fields) -> Signal | None:
 
 
 def _tool(fields: Fields) -> Signal | None:
-    name = text(fields.get("name"))
-    return Tool(name, text(fields.get("detail")), fields.get("done") is True) if name else None
+    name, told = text(fields.get("name")), text(fields.get("detail"))
+    call, result = text(fields.get("call")), text(fields.get("result"))
+    return Tool(name, told, fields.get("done") is True, call, result) if name else None
+
+
+def _thought(fields: Fields) -> Signal | None:
+    words = text(fields.get("text"))
+    return Thought(words) if words else None
 
 
 def _file(fields: Fields) -> Signal | None:
-    path = text(fields.get("path"))
-    return Touched(path) if path else None
+    path, change = text(fields.get("path")), fields.get("change")
+    return Changed(path, change if change in (ADDED, DELETED) else MODIFIED) if path else None
 
 
 def _usage(fields: Fields) -> Signal:
@@ -191,6 +205,7 @@ def _broke(fields: Fields) -> Signal:
 READERS: Mapping[str, Callable[[Fields], Signal | None]] = {
     "started": _started,
     "said": _said,
+    "thought": _thought,
     "tool": _tool,
     "file": _file,
     "usage": _usage,

@@ -6,26 +6,26 @@ calling a tool is its last.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from codefleet.coders import own_server, trouble
+from codefleet.coder import Abilities, Answers, Assignment, Probe, Start
+from codefleet.coders import mcp_config, trouble
 from codefleet.coders.jsonl import Fields, amount, parsed, text
 from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.coders.tools import detail
 from codefleet.domain.model import Usage
 from codefleet.domain.signals import (
     Broke,
+    Changed,
     Filled,
     Finished,
     Said,
     Signal,
     Started,
     Tool,
-    Touched,
     Used,
 )
 from codefleet.domain.words import Reason
-from codefleet.ports import Abilities, Answers, Assignment, Probe, Start
 
 NAMES = {
     "ProviderAuthError": Reason.AUTH,
@@ -64,6 +64,7 @@ class Opencode:
         says_when_done=True,
         reports_context=True,
         memory_mb=600,
+        http_tools=True,
         keys=PROVIDER_KEYS,
     )
 
@@ -88,7 +89,7 @@ class Opencode:
                 *options.texts("args"),
             ],
             env=options.env(
-                "XDG_DATA_HOME", OPENCODE_DISABLE_AUTOUPDATE="1", **_servers(assignment.tools)
+                "XDG_DATA_HOME", OPENCODE_DISABLE_AUTOUPDATE="1", **_servers(assignment)
             ),
             stdin=assignment.prompt,
         )
@@ -102,7 +103,7 @@ class Opencode:
             case {"type": "text", "part": {"text": str(words)}} if words:
                 yield Said(text(words))
             case {"type": "tool_use", "part": {"tool": str(tool), "state": dict(state)}}:
-                yield from _tool(text(tool), state)
+                yield from _tool(text(tool), state, text(event["part"].get("callID")))
             case {"type": "step_finish", "part": dict(part)}:
                 yield from _spent(part)
                 yield from _end(part)
@@ -121,25 +122,30 @@ class Opencode:
 coder = Opencode()
 
 
-def _servers(tools: Sequence[str]) -> dict[str, str]:
+def _servers(assignment: Assignment) -> dict[str, str]:
     """The run's own MCP server, merged into the user's settings."""
-    if not tools:
+    if assignment.endpoint:
+        url, headers = assignment.endpoint.url, mcp_config.headers(assignment.endpoint)
+        where: dict[str, object] = {"type": "remote", "url": url, "headers": headers}
+        where["oauth"] = False  # otherwise it looks for a place to log in
+    elif assignment.tools:
+        where = {"type": "local", "command": list(assignment.tools)}
+    else:
         return {}
-    wait = own_server.ANSWERS_WITHIN_S * 1000
-    server = {"type": "local", "command": list(tools), "enabled": True, "timeout": wait}
-    return {"OPENCODE_CONFIG_CONTENT": json.dumps({"mcp": {own_server.NAME: server}})}
+    server = {**where, "enabled": True, "timeout": mcp_config.ANSWERS_WITHIN_S * 1000}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps({"mcp": {mcp_config.NAME: server}})}
 
 
-def _tool(name: str, state: Fields) -> Iterator[Signal]:
+def _tool(name: str, state: Fields, call: str) -> Iterator[Signal]:
     """A tool call that is over: opencode does not report it earlier."""
     said = detail(state.get("input"))
     refused = text(state.get("error")) if state.get("status") == "error" else ""
-    yield Tool(name, f"{said}: {refused}" if refused else said)
-    yield Tool(name, done=True)
+    yield Tool(name, f"{said}: {refused}" if refused else said, call=call)
+    yield Tool(name, done=True, call=call, result=text(state.get("output")))
     match state:
         case {"status": "completed", "input": {"filePath": str(path)}}:
             if name in WRITERS and path:
-                yield Touched(text(path))
+                yield Changed(text(path))
 
 
 def _spent(part: Fields) -> Iterator[Signal]:

@@ -14,9 +14,9 @@ are merged over these.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from codefleet.coder import Assignment
 from codefleet.domain.errors import BadConfig
-from codefleet.domain.meant import did_you_mean
-from codefleet.ports import Assignment
+from codefleet.domain.suggestion import did_you_mean
 
 PROVIDER_KEYS = (
     *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from codefleet.coder import Coder
 from codefleet.domain.errors import BadConfig, NotFound
-from codefleet.domain.meant import did_you_mean
-from codefleet.ports import Coder
+from codefleet.domain.suggestion import did_you_mean
 
 GROUP = "codefleet.coders"
 OURS = "codefleet"

@@ -1,12 +1,12 @@
 """From a prompt to the steps of its script; `scripted_agent.py` explains each step."""
 
-import re
-import shlex
-from collections.abc import Iterator
-from typing import NamedTuple
+TYPE_CHECKING = False  # the agent, which starts for every run, loads little
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}) *(?P<mark>\w*) *$")
-HERE = re.compile(r"^<<(\w+)$")
+SHORTEST_FENCE = 3
+QUOTING = "'\"\\"
+HERE = "<<"
 TAKES = {
     "write": (2, 2),
     "append": (2, 2),
@@ -45,10 +45,9 @@ class Trouble(Exception):
     """The script cannot be followed; the text says why."""
 
 
-class Step(NamedTuple):
-    line: int
-    name: str
-    words: list[str]
+class Step:
+    def __init__(self, line: int, name: str, words: list[str]) -> None:
+        self.line, self.name, self.words = line, name, words
 
 
 def steps_of(prompt: str, attempt: int) -> list[Step]:
@@ -66,16 +65,19 @@ def script(prompt: str) -> list[str]:
     )
 
 
-def blocks(prompt: str, mark: str) -> Iterator[list[str]]:
+def blocks(prompt: str, mark: str) -> "Iterator[list[str]]":
     """The lines of each fenced block with this mark."""
     lines = iter(prompt.split("\n"))
     for line in lines:
-        opened = FENCE.match(line.rstrip())
-        if opened and opened["mark"] == mark:
-            yield list(until_closed(lines, opened["fence"], len(opened["indent"])))
+        text = line.strip()
+        fence = text[: len(text) - len(text.lstrip("`"))]
+        indent = len(line) - len(line.lstrip(" "))
+        is_fence = len(fence) >= SHORTEST_FENCE and line[indent] == "`"
+        if is_fence and text.removeprefix(fence).strip() == mark:
+            yield list(until_closed(lines, fence, indent))
 
 
-def until_closed(lines: Iterator[str], fence: str, indent: int) -> Iterator[str]:
+def until_closed(lines: "Iterator[str]", fence: str, indent: int) -> "Iterator[str]":
     for line in lines:
         closing = line.strip()
         if closing.startswith(fence) and not closing.strip("`"):
@@ -100,7 +102,7 @@ def sections(lines: list[str]) -> dict[int, list[Step]]:
     return found
 
 
-def step(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> Step:
+def step(number: int, name: str, rest: str, lines: "Iterator[tuple[int, str]]") -> Step:
     if name not in TAKES:
         raise Trouble(f"line {number}: no step {name}; use one of: {', '.join(TAKES)}")
     if name != "want":
@@ -117,19 +119,32 @@ def attempt_of(number: int, rest: str) -> int:
     raise Trouble(f"line {number}: write `on attempt 2`, not `on {rest}`")
 
 
-def words(number: int, name: str, rest: str, lines: Iterator[tuple[int, str]]) -> list[str]:
+def words(number: int, name: str, rest: str, lines: "Iterator[tuple[int, str]]") -> list[str]:
     """The words of a step, with each <<NAME replaced by the lines that follow."""
     try:
-        given = shlex.split(rest) if name not in WHOLE_LINE else [rest] if rest else []
+        given = split(rest) if name not in WHOLE_LINE else [rest] if rest else []
     except ValueError as reason:
         raise Trouble(f"line {number}: {reason} in: {rest}") from None
     least, most = TAKES[name]
     if not least <= len(given) <= most:
         raise Trouble(f"line {number}: wrong arguments for {name}: {rest or 'none'}")
-    return [here(tag[1], number, lines) if (tag := HERE.match(w)) else w for w in given]
+    return [here(w.removeprefix(HERE), number, lines) if is_here(w) else w for w in given]
 
 
-def here(tag: str, number: int, lines: Iterator[tuple[int, str]]) -> str:
+def split(rest: str) -> list[str]:
+    """Words as a shell sees them."""
+    if rest.isascii() and rest.isprintable() and not any(mark in rest for mark in QUOTING):
+        return rest.split()
+    import shlex  # slow to load, and many scripts do not need it
+
+    return shlex.split(rest)
+
+
+def is_here(word: str) -> bool:
+    return word.startswith(HERE) and word.removeprefix(HERE).replace("_", "x").isalnum()
+
+
+def here(tag: str, number: int, lines: "Iterator[tuple[int, str]]") -> str:
     body: list[str] = []
     for _, line in lines:
         if line.rstrip() == tag:

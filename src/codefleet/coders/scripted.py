@@ -15,10 +15,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from codefleet.coder import Abilities, Assignment, Start
 from codefleet.coders import jsonl
 from codefleet.coders.script_text import blocks
 from codefleet.domain.signals import Signal, Wants
-from codefleet.ports import Abilities, Assignment, Start
 
 PROGRAM = Path(__file__).with_name("scripted_agent.py")
 

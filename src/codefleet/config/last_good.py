@@ -19,14 +19,13 @@ def remember(home: Path) -> None:
     """Keep a copy of the home's file, which has just been read without an error."""
     file, copy = home / FILE, home / COPY
     with suppress(OSError):
-        seen = file.stat()
-        if copy.exists() and copy.stat().st_mtime_ns == seen.st_mtime_ns:
+        text = file.read_bytes()
+        if copy.exists() and copy.read_bytes() == text:
             return
         draft = home / f"{COPY}.{os.getpid()}"
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as kept:
-            kept.write(file.read_bytes())
-        os.utime(draft, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+            kept.write(text)
         draft.replace(copy)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_origin
 
-from codefleet.config.older import OLD_NAMES
+from codefleet.config.legacy import OLD_NAMES
 from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, types
 from codefleet.config.values import toml_values, value_of
-from codefleet.domain.checking import NO_TEXT
 from codefleet.domain.errors import BadConfig
+from codefleet.domain.validation import NO_TEXT
 
 FILE = "fleet.toml"
 

@@ -13,15 +13,15 @@ import msgspec
 from msgspec import ValidationError
 
 from codefleet.config.layers import FILE, Layer, file_layer, repo_tables, variable_layers
-from codefleet.config.older import OLD_HOME
+from codefleet.config.legacy import OLD_HOME
 from codefleet.config.repo_file import RepoFile, kept
 from codefleet.config.settings import FLEET_WIDE, KEYS, NOT_IN_A_REPO, Coders, Config, meanings
 from codefleet.config.tightening import remark, tightened
 from codefleet.domain import command
-from codefleet.domain.checking import Complaint, complaint
 from codefleet.domain.errors import BadConfig, Invalid
-from codefleet.domain.meant import did_you_mean
-from codefleet.domain.policy import Rule, Ruling
+from codefleet.domain.permissions import Rule, Ruling
+from codefleet.domain.suggestion import did_you_mean
+from codefleet.domain.validation import Complaint, complaint
 
 
 def fleet_home(env: Mapping[str, str]) -> Path:

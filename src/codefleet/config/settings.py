@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, get_type_hints
 import msgspec
 from msgspec import Meta, field
 
-from codefleet.domain.noun import MOST, Amount, Count, Days, Natural, Noun, Positive, Text
-from codefleet.domain.policy import Rule
+from codefleet.domain.noun import MOST, Amount, Count, Days, Duration, Natural, Noun, Positive, Text
+from codefleet.domain.permissions import Rule
 from codefleet.domain.prices import Price
 from codefleet.domain.routing import Route
-from codefleet.domain.words import Landing
+from codefleet.domain.words import AgentTools, LandingMode
 
 
 class CoderOptions(msgspec.Struct):
@@ -127,7 +127,7 @@ class Config(Noun):
     memory_reserve_mb: Natural = 512
     """Memory that must stay free when another agent is started, in MB."""
 
-    landing: Landing = Landing.QUEUE
+    landing: LandingMode = LandingMode.QUEUE
     """How finished work reaches the trunk: `queue` automatically, `review` after a human's
     approval, `branch` not at all."""
 
@@ -205,8 +205,12 @@ class Config(Noun):
     """Globs of check commands that agents may give to tasks they create, such as `pytest *`,
     besides those of their own task and of your settings."""
 
-    agent_tools: bool = True
-    """Give agents the fleet's tools over MCP: ask, report, note, create tasks."""
+    token_ttl: Duration = "24h"
+    """How long a new token of a member is valid: `30m`, `24h`, `7d`."""
+
+    agent_tools: AgentTools = AgentTools.HTTP
+    """How agents get the fleet's tools (ask, report, note, create tasks): `http` from one address
+    of their runner, if their program takes that; `stdio` from a process per agent; or `off`."""
 
     keep_runs_days: Days = 14.0
     """Age after which `fleet gc` removes the files of an ended run."""
@@ -240,7 +244,7 @@ FLEET_WIDE = frozenset(
         *("most_agents_per_machine", "store_direct"),
         *("keep_runs_days", "repos", "day_budget_usd", "day_budget_tokens", "prices"),
         "windows",
-        *("idle_s", "allowed_repos"),
+        *("idle_s", "allowed_repos", "token_ttl"),
     }
 )
 NOT_IN_A_REPO = FLEET_WIDE | {  # not trusted with permissions, secrets or money

@@ -7,7 +7,8 @@ from typing import Any
 
 from codefleet.config.settings import DEFAULT
 from codefleet.config.values import toml
-from codefleet.domain.words import Landing
+from codefleet.domain.landing_modes import strictest
+from codefleet.domain.words import LandingMode
 
 NEVER_MORE = frozenset(
     {
@@ -18,7 +19,6 @@ NEVER_MORE = frozenset(
 NEVER_LESS = frozenset({"rest_s", "longest_rest_s", "limit_rest_s", "longest_limit_rest_s"})
 OWNERS_CHOICE = frozenset({"coder", "model", "fallback", "route", "setup", "keep", "trunk"})
 """What a repo may choose if its owner did not."""
-STRICTER = (Landing.QUEUE, Landing.REVIEW, Landing.BRANCH)
 
 
 def tightened(key: str, owners: Any, repos: Any, *, is_set: bool) -> Any:
@@ -29,7 +29,7 @@ def tightened(key: str, owners: Any, repos: Any, *, is_set: bool) -> Any:
     if key in NEVER_LESS:
         return max(value, repos)
     if key == "landing":
-        return max(Landing(value), Landing(repos), key=STRICTER.index)
+        return strictest((LandingMode(value), LandingMode(repos)))
     if key == "checks":
         return [*value, *(check for check in repos if check not in value)]
     if key == "policy":

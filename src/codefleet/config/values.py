@@ -61,8 +61,17 @@ def _is_deep(values: object) -> bool:
 
 
 def toml(value: object) -> str:
-    """A plain value as TOML, which for numbers, strings and lists is the same as JSON."""
+    """A plain value as TOML in one line, which for numbers and strings is the same as JSON."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, dict):
+        inside = (f"{_name(name)} = {toml(it)}" for name, it in value.items() if it is not None)
+        return f"{{ {', '.join(inside)} }}" if value else "{}"
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _name(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
 
 
 def without_password(address: str) -> str:

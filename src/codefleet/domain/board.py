@@ -1,27 +1,46 @@
 """The board: what you see when you watch a fleet, most urgent first. Derived, never stored."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from codefleet.domain import pace
+from codefleet.domain import lifecycle, pace
+from codefleet.domain.access import Right
 from codefleet.domain.model import Event, Run, RunId, Task, TaskId, Usage
 from codefleet.domain.noun import Instant, Noun
 from codefleet.domain.pace import Took
 from codefleet.domain.scheduling import Why
-from codefleet.domain.views import Agent, InboxItem, Status, Waiting
+from codefleet.domain.views import ALERT, HELD_WORK, Agent, InboxItem, Status, Waiting
 from codefleet.domain.words import FINAL
 
 STUCK_BEHIND = (Why.PAUSED, Why.HELD_UP)
 """Waits that only a human can end: such work is not part of the estimated end."""
 
 
-LANDS = ("review", "landing")
+FAILED = "failed"
+ABOUT_WORK = ("review", HELD_WORK)
 """Kinds whose inbox text includes the title, which the board shows anyway."""
 
 
+ANSWER = (("answer", Right.ANSWER),)
+DECIDE = (("land", Right.LAND), ("reject", Right.REJECT))
+SETTLED_BY: Mapping[str, Sequence[tuple[str, Right]]] = {
+    "question": ANSWER,
+    "permission": ANSWER,
+    "review": DECIDE,
+    HELD_WORK: DECIDE,
+    FAILED: (("retry", Right.RETRY),),
+    ALERT: (("settle", Right.ANSWER),),
+    "account": (("wake", Right.WAKE),),
+}
+"""What settles each kind of need, and the right that it takes."""
+
+
 class Need(Noun):
-    """Something that waits for a human; `ref` names a question, a task or an account."""
+    """Something that waits for a human; `ref` names a question, a task or an account.
+
+    `moves` is what the actor may do to settle it.
+    """
 
     kind: str
     ref: str
@@ -29,6 +48,7 @@ class Need(Noun):
     text: str
     options: tuple[str, ...] = ()
     since: Instant
+    moves: tuple[str, ...] = ()
 
 
 class AtWork(Noun):
@@ -106,10 +126,12 @@ def compose(
     *,
     seq: int,
     tasks: Mapping[TaskId, Task],
+    rights: Collection[Right] = (),
     notices: Sequence[str] = (),
     usd_per_hour: float | None = None,
 ) -> Board:
-    """Compose what the screen shows; `tasks` are those that the inbox refers to."""
+    """Compose what the screen shows to one with these rights; the inbox refers to `tasks`."""
+    needs = (*_needs(now, tasks), *_failures(memory.failed))
     working = tuple(_working(now, memory))
     return Board(
         at=now.at,
@@ -117,10 +139,10 @@ def compose(
         paused=now.paused,
         counts=now.counts,
         progress=_progress(now, memory, working),
-        needs=(*_needs(now, tasks), *_failures(memory.failed)),
+        needs=tuple(need.evolve(moves=_moves(need, rights)) for need in needs),
         working=working,
         seats=sum(agent.state != "offline" for agent in now.agents),
-        lane=tuple(task for task in now.landing if task.approved),
+        lane=now.lane,
         next_up=now.waiting,
         waiting=now.counts.get("pending", 0) + now.counts.get("blocked", 0),
         landed=tuple(memory.landed),
@@ -199,7 +221,7 @@ def _need(item: InboxItem, task: Task | None) -> Need:
         kind=item.kind,
         ref=item.id,
         task=task,
-        text=task.note if task and item.kind in LANDS else item.text,
+        text=task.note if task and item.kind in ABOUT_WORK else item.text,
         options=item.options,
         since=item.since,
     )
@@ -208,7 +230,17 @@ def _need(item: InboxItem, task: Task | None) -> Need:
 def _failures(failed: Iterable[Task]) -> Iterator[Need]:
     for task in failed:
         text = ": ".join(filter(None, (task.reason.words if task.reason else "", task.note)))
-        yield Need(kind="failed", ref=task.id, task=task, text=text, since=task.updated_at)
+        yield Need(kind=FAILED, ref=task.id, task=task, text=text, since=task.updated_at)
+
+
+def _moves(need: Need, rights: Collection[Right]) -> tuple[str, ...]:
+    """What settles a need, with these rights; the decisions about a task, as far as legal now."""
+    fits = lifecycle.allowed(need.task) if need.task else ()
+    return tuple(
+        verb
+        for verb, right in SETTLED_BY.get(need.kind, ())
+        if right in rights and (verb in fits or need.kind not in (*ABOUT_WORK, FAILED))
+    )
 
 
 def begun(tasks: Iterable[Task], now: datetime) -> datetime:

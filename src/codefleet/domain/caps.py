@@ -1,14 +1,14 @@
-"""Caps on agents at work: in the whole fleet, on one machine, in one repo, of one coder.
+"""Caps on agents at work: in the whole fleet, on one machine, in a repo, of a coder, in a swarm.
 
 A store checks them inside the claim, so they hold however many runners claim at the same moment.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from codefleet.domain.lifecycle import Seat
-from codefleet.domain.model import Task
+from codefleet.domain.model import Swarm, Task
 
 
 class Caps(NamedTuple):
@@ -51,6 +51,11 @@ def reached(
     return ""
 
 
+def swarm_is_full(swarm: Swarm) -> str:
+    """Why no task of a swarm starts while its agents are as many as it may have."""
+    return _words(swarm.max_agents, f"in the swarm {swarm.name}", "its max_agents")
+
+
 def _words(cap: int, where: str, setting: str) -> str:
     agents = "agent works" if cap == 1 else "agents work"
     return f"{cap} {agents} {where}, as many as {setting} allows"
@@ -59,7 +64,15 @@ def _words(cap: int, where: str, setting: str) -> str:
 class Room:
     """The places that caps leave for one runner's seats; each start takes one."""
 
-    def __init__(self, caps: Caps, at_work: Sequence[AtWork], seats: Sequence[Seat]) -> None:
+    def __init__(
+        self,
+        caps: Caps,
+        at_work: Sequence[AtWork],
+        seats: Sequence[Seat],
+        swarms: Mapping[str, int] | None = None,
+    ) -> None:
+        """`swarms` has the places that are left in each; one that is not named has none."""
+        self.swarms = dict(swarms or {})
         self.seats = _places(caps, at_work, seats)
         self.coder = seats[0].coder
         self._repos = _left(caps.repos, [run.repo for run in at_work])
@@ -73,8 +86,14 @@ class Room:
     def full_coders(self) -> list[str]:
         return [name for name, left in self._coders.items() if left <= 0]
 
+    @property
+    def open_swarms(self) -> list[str]:
+        return [name for name, left in self.swarms.items() if left > 0]
+
     def has_place(self, task: Task) -> bool:
         coder = task.coder or self.coder
+        if task.swarm is not None and self.swarms.get(task.swarm, 0) <= 0:
+            return False
         return self._repos.get(task.repo, 1) > 0 and self._coders.get(coder, 1) > 0
 
     def take(self, task: Task) -> None:
@@ -82,6 +101,8 @@ class Room:
         for left, name in ((self._repos, task.repo), (self._coders, task.coder or self.coder)):
             if name in left:
                 left[name] -= 1
+        if task.swarm is not None:
+            self.swarms[task.swarm] -= 1
 
 
 def _places(caps: Caps, at_work: Sequence[AtWork], seats: Sequence[Seat]) -> int:

@@ -8,15 +8,21 @@ FleetError            code, a sentence that states the problem, a hint that says
 ├── NotFound          there is no such thing               exit 3   HTTP 404
 ├── Refused           valid, but not possible now          exit 4   HTTP 409
 │   ├── IllegalMove   the task is not in a state for that
-│   └── Stale         someone else was first; your lease, fence or version is outdated
+│   ├── Stale         someone else was first; your lease, fence or version is outdated
+│   │   └── Outdated  it is no longer as you have seen it           HTTP 412
+│   ├── AlreadyDone   this very request was made before
+│   ├── Forbidden     you may not do that                           HTTP 403
+│   ├── Unauthenticated  your token is missing or not valid         HTTP 401
+│   └── TooManyGuesses   wait before you try another secret         HTTP 429
 ├── StoreTrouble      the store cannot be used             exit 5   HTTP 503
 │   └── StoreGone     its file was deleted or replaced
-├── Workspace         git, a folder or a program failed      exit 6   HTTP 500
+├── WorkspaceTrouble  git, a folder or a program failed      exit 6   HTTP 500
 └── Unreachable       a remote does not answer             exit 7   HTTP 503
 
 Nothing went wrong, but what is left needs a human: exit 8.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 NEEDS_HUMAN = 8
@@ -94,6 +100,48 @@ class Stale(Refused):
     code = "stale"
 
 
+class Outdated(Stale):
+    """It has changed since the caller read it."""
+
+    code = "outdated"
+    status = 412
+
+
+class Forbidden(Refused):
+    """Whoever asks may not do that."""
+
+    code = "forbidden"
+    status = 403
+
+
+class Unauthenticated(Refused):
+    """There is no token, or none that is valid."""
+
+    code = "unauthenticated"
+    status = 401
+
+
+class TooManyGuesses(Refused):
+    """There were too many wrong secrets: even the right one has to wait so many `seconds`."""
+
+    code = "too_many_requests"
+    status = 429
+
+    def __init__(self, problem: str, seconds: int) -> None:
+        super().__init__(problem, hint=f"try again in {seconds} seconds")
+        self.seconds = seconds
+
+
+class AlreadyDone(Refused):
+    """The same request was made before; `made` names what it created."""
+
+    code = "already_done"
+
+    def __init__(self, made: Sequence[str]) -> None:
+        super().__init__("this request was made before", hint="read what it created")
+        self.made = made
+
+
 class LostRun(Stale):
     """The run no longer holds its task; retrying cannot help."""
 
@@ -114,7 +162,7 @@ class StoreGone(StoreTrouble):
     code = "store_gone"
 
 
-class Workspace(FleetError):
+class WorkspaceTrouble(FleetError):
     """Git, a folder or a program failed."""
 
     code = "workspace"

@@ -40,6 +40,16 @@ def critical_path(needs: Needs) -> list[str]:
     return path[::-1]
 
 
+def holding_up(needs: Needs) -> dict[str, int]:
+    """How many others each task holds up, directly or not; those that hold up none are left out."""
+    ahead = order(needs)
+    below = dict.fromkeys(ahead, 0)  # a bit for each task that waits
+    for bit, name in reversed(list(enumerate(ahead))):
+        for need in needs.get(name, ()):
+            below[need] |= below[name] | 1 << bit
+    return {name: waiting.bit_count() for name, waiting in below.items() if waiting}
+
+
 def held_up_by(failed: str, needs: Needs) -> list[str]:
     """Everything that cannot start while `failed` has not completed, nearest first."""
     waiting: dict[str, list[str]] = defaultdict(list)

@@ -3,10 +3,12 @@
 This is the only place that sets a task's state.
 """
 
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from codefleet.domain.access import RunnerOn
 from codefleet.domain.errors import IllegalMove
 from codefleet.domain.events import event
 from codefleet.domain.model import Event, Run, RunId, RunnerId, Task
@@ -70,6 +72,24 @@ WORDS = {
 """The terms of other systems, accepted where users type them."""
 
 
+def is_editable(task: Task) -> bool:
+    """Can its fields still change? Those of a failed task can: a retry may need it."""
+    return not task.state.is_final or task.state is State.FAILED
+
+
+def is_reviewable(task: Task) -> bool:
+    """Can its work be commented on?"""
+    return task.state is State.REVIEW and not task.is_landing
+
+
+WITHOUT_A_MOVE: dict[str, Callable[[Task], bool]] = {
+    "edit": is_editable,
+    "send": lambda task: not task.state.is_final,
+    "comment": is_reviewable,
+}
+"""What people may ask for that leaves a task in its state, and of which tasks."""
+
+
 def allowed(task: Task) -> tuple[Verb, ...]:
     """What people may ask for in the task's present state."""
     return tuple(verb for verb in HUMAN if task.state in MOVES[verb] and _makes_sense(task, verb))
@@ -77,7 +97,7 @@ def allowed(task: Task) -> tuple[Verb, ...]:
 
 def _makes_sense(task: Task, verb: Verb) -> bool:
     """Would it change anything? Nobody can stop a task while it lands."""
-    if task.landing and verb in NOT_WHILE_LANDING:
+    if task.is_landing and verb in NOT_WHILE_LANDING:
         return False
     if verb is Verb.LAND:
         return not task.approved
@@ -86,7 +106,7 @@ def _makes_sense(task: Task, verb: Verb) -> bool:
 
 def move(task: Task, verb: Verb, **changes: Any) -> Task:
     """The task after `verb`, with the next version number."""
-    if task.landing and verb in NOT_WHILE_LANDING:
+    if task.is_landing and verb in NOT_WHILE_LANDING:
         raise IllegalMove(
             f"cannot {verb} {task.id}: it is landing on the trunk right now",
             hint="try again in a moment; if its runner was killed, the next one finishes it",
@@ -103,34 +123,6 @@ def move(task: Task, verb: Verb, **changes: Any) -> Task:
         changes["resting_since"] = changes["updated_at"] if changes["not_before"] else None
     changes["version"] = task.version + 1
     return task.evolve(**changes)
-
-
-class Then(StrEnum):
-    """What follows a failure."""
-
-    RETRY = "retry"
-    WAIT = "wait"
-    HUMAN = "human"
-
-
-THEN: dict[Reason, Then] = {
-    Reason.QUOTA: Then.WAIT,
-    Reason.RATE_LIMIT: Then.WAIT,
-    Reason.AUTH: Then.WAIT,
-    Reason.CONTEXT_FULL: Then.HUMAN,
-    Reason.SESSION_LOST: Then.RETRY,
-    Reason.BUDGET: Then.HUMAN,
-    Reason.TIMEOUT: Then.RETRY,
-    Reason.STUCK: Then.HUMAN,
-    Reason.CRASHED: Then.RETRY,
-    Reason.NO_CHANGES: Then.RETRY,
-    Reason.CHECKS_FAILED: Then.RETRY,
-    Reason.MERGE_CONFLICT: Then.RETRY,
-    Reason.CODER_MISSING: Then.HUMAN,
-    Reason.WORKSPACE: Then.RETRY,
-    Reason.CANCELLED: Then.HUMAN,
-    Reason.UNKNOWN: Then.RETRY,
-}
 
 
 WENT_AWAY = "its runner went away"
@@ -178,10 +170,12 @@ def claim(task: Task, seat: Seat, now: datetime, until: datetime, lost: Run | No
         model=task.model,
         started_at=now,
     )
-    events = [event("run.started", now, task.title, run=run)]
+    by = str(RunnerOn(host=seat.host))
+    events = [event("run.started", now, task.title, run=run, by=by)]
     if lost:
         lost = end(lost, Outcome.FAILED, now, Reason.CRASHED, WENT_AWAY)
-        events.insert(0, event("run.failed", now, lost.note, run=lost, reason=lost.reason))
+        told = event("run.failed", now, lost.note, run=lost, by=by, reason=lost.reason)
+        events.insert(0, told)
     return Claim(taken, run, lost, tuple(events))
 
 
@@ -201,30 +195,3 @@ def end(
     return run.evolve(
         outcome=outcome, reason=reason, note=note, ended_at=now, version=run.version + 1
     )
-
-
-def fail(task: Task, reason: Reason, note: str, now: datetime, policy: "Attempts") -> Task:
-    """A failed attempt: back to pending with a back-off while attempts remain, else failed."""
-    waits = THEN[reason] is Then.WAIT
-    attempts = task.attempts if waits else task.attempts + 1
-    told = {"reason": reason, "note": note, "updated_at": now, "attempts": attempts}
-    is_last = attempts >= (task.max_attempts or policy.limit) and not waits
-    if THEN[reason] is Then.HUMAN or is_last:
-        carries_on = task.stage is not None and task.stage.carries_on
-        over = Verb.COMPLETE if carries_on else Verb.FAIL
-        return move(task, over, **told, fence=task.fence + 1)
-    pause = policy.longest_rest if waits else policy.backoff(attempts)
-    return move(task, Verb.RELEASE, **told, fence=task.fence + 1, not_before=now + pause)
-
-
-class Attempts(NamedTuple):
-    """How often a task is tried, and how long it rests between attempts."""
-
-    limit: int = 3
-    first_rest: timedelta = timedelta(seconds=2)
-    longest_rest: timedelta = timedelta(minutes=5)
-
-    def backoff(self, attempts: int) -> timedelta:
-        doublings = float(2 ** min(max(0, attempts - 1), 30))
-        rest_s = min(self.first_rest.total_seconds() * doublings, self.longest_rest.total_seconds())
-        return timedelta(seconds=rest_s)

@@ -1,6 +1,6 @@
 """What all nouns share: frozen, and the same in Python, JSON and a row.
 
-A noun is checked where it enters from outside, by `from_json` or by `checking.checked`. Code that
+A noun is checked where it enters from outside, by `from_json` or by `validation.checked`. Code that
 creates one vouches for its values.
 """
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Self, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, dataclass_transform
 
 import msgspec
 from msgspec import Meta
@@ -28,6 +28,11 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST)]
 Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
 Positive = Annotated[float, Meta(gt=0, le=MOST)]
 Amount = Annotated[float, Meta(ge=0, le=MOST)]
+NAME_PATTERN = r"^[A-Za-z0-9_-]{1,50}$(?!\n)"
+Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
+"""The name of a team, or the handle of a member or a worker."""
+DURATION_PATTERN = r"^[0-9]{1,5}(s|m|h|d|w)$(?!\n)"
+Duration = Annotated[str, Meta(pattern=DURATION_PATTERN)]
 Days = Annotated[float, Meta(ge=0, le=100_000)]
 
 
@@ -74,10 +79,22 @@ class Frozen(msgspec.StructMeta):
     """The options of every noun in one place: an unknown field is an error."""
 
     def __new__(
-        mcs, name: str, bases: tuple[type, ...], inside: dict[str, Any], frozen: bool = True
+        mcs,
+        name: str,
+        bases: tuple[type, ...],
+        inside: dict[str, Any],
+        frozen: bool = True,
+        rename: Literal["camel"] | None = None,
     ) -> Any:
         return super().__new__(
-            mcs, name, bases, inside, frozen=frozen, kw_only=True, forbid_unknown_fields=True
+            mcs,
+            name,
+            bases,
+            inside,
+            frozen=frozen,
+            kw_only=True,
+            forbid_unknown_fields=True,
+            rename=rename,
         )
 
 
@@ -105,3 +122,11 @@ class Noun(msgspec.Struct, metaclass=Frozen, frozen=True):
     def from_json(cls, text: str | bytes) -> Self:
         """The noun with this JSON; anything else is a ValueError."""
         return msgspec.json.decode(text, type=cls)
+
+
+class Record(Noun):
+    """A noun that stores keep as it is: found by its key, and replaced only by its next version."""
+
+    if TYPE_CHECKING:
+        version: Natural
+        """Declared by each noun itself, because it comes last in its JSON."""

@@ -1,7 +1,6 @@
 """How long work usually takes, based on successful runs, and when the rest will be done."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 from typing import NamedTuple
 
 from codefleet.domain import graph
@@ -24,6 +23,8 @@ def usual(took: Sequence[Took], coder: str | None, complexity: Complexity | None
 
     None if there is no history at all.
     """
+    from statistics import median  # imported here, because it is slow and few commands need it
+
     by_coder = [each for each in took if coder in (None, each.coder)]
     alike = [each for each in by_coder if each.complexity is complexity]
     runs = alike or by_coder or took

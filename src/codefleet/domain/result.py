@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from codefleet.domain.model import Evidence, Result
-from codefleet.domain.words import Claimed
+from codefleet.domain.noun import without_nul
+from codefleet.domain.words import ReportedStatus
 
 LONGEST_TEXT = 4000
 LONGEST_ITEM = 500
@@ -47,10 +48,10 @@ def _fields(given: Mapping[str, Any], problems: list[str]) -> Iterator[tuple[str
     """Each field that can be read; what is wrong with the others goes to `problems`."""
     if unknown := sorted(set(given) - {"status", *TEXTS, *LISTS, *OF_GIT}):
         problems.append(f"unknown fields: {', '.join(_clean(name)[:40] for name in unknown[:5])}")
-    if given.get("status") in Claimed.__members__.values():
-        yield "status", Claimed(given["status"])
+    if given.get("status") in ReportedStatus.__members__.values():
+        yield "status", ReportedStatus(given["status"])
     else:
-        problems.append(f"its status is not one of {', '.join(Claimed)}")
+        problems.append(f"its status is not one of {', '.join(ReportedStatus)}")
     for names, reading, kind in ((TEXTS, _text, "a string"), (LISTS, _list, "a list of strings")):
         for name in names:
             value = given.get(name)
@@ -76,5 +77,5 @@ def _list(value: object) -> tuple[str, ...] | None:
 
 
 def _clean(text: str) -> str:
-    """Replace lone surrogates, which JSON can spell but no store can keep."""
-    return text.encode(errors="replace").decode().strip()
+    """Replace lone surrogates and zeros, which JSON can spell but no store can keep."""
+    return without_nul(text.encode(errors="replace").decode()).strip()

@@ -1,6 +1,6 @@
 """Which tasks may start now, and why the others wait: one rule for every claim and every door."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -8,11 +8,12 @@ from typing import NamedTuple
 from codefleet.domain import scope
 from codefleet.domain.caps import Caps
 from codefleet.domain.model import Away, Runner, Task, TaskId
+from codefleet.domain.noun import Noun
 from codefleet.domain.views import Agent
 from codefleet.domain.words import State
 
 
-class Want(NamedTuple):
+class ClaimFilter(NamedTuple):
     """What a runner asks for when it claims. Empty means "any".
 
     `resting` lists what may not start now, as (repo, coder); the coder is empty for tasks that name
@@ -42,7 +43,7 @@ class Why(StrEnum):
     SEAT = "seat"
 
 
-class Hold(NamedTuple):
+class Hold(Noun):
     """Why a pending task does not start: the kind, a sentence, and the tasks that cause it."""
 
     why: Why
@@ -68,16 +69,16 @@ def hold(
     """
     if task.paused or fleet_paused:
         who = "it" if task.paused else "the whole fleet"
-        return Hold(Why.PAUSED, f"{who} is paused")
+        return Hold(why=Why.PAUSED, text=f"{who} is paused")
     if unmet:
         return _waits_for(unmet)
     if spent_up:
-        return Hold(Why.BUDGET, spent_up)
+        return Hold(why=Why.BUDGET, text=spent_up)
     if task.not_before and task.not_before > now and not _was_written_later(task, now):
         because = f" ({task.reason.words})" if task.reason else ""
-        return Hold(Why.TIME, f"not before {clock(task.not_before, now)}{because}")
+        return Hold(why=Why.TIME, text=f"not before {clock(task.not_before, now)}{because}")
     if resting:
-        return Hold(Why.ACCOUNT, resting)
+        return Hold(why=Why.ACCOUNT, text=resting)
     if task.assignee and agents is not None and (held := _waits_for_agent(task.assignee, agents)):
         return held
     return _collides(task, busy)
@@ -113,6 +114,11 @@ def decide(
             running.append(task)
 
 
+def count_unmet(task: Task, states: Mapping[str, str]) -> int:
+    """How many of its needs are not completed, given their states."""
+    return sum(states[need] != State.COMPLETED for need in set(task.needs))
+
+
 def takes(runner: Runner, task: Task) -> bool:
     """Does this runner take tasks for that task's coder?"""
     return runner.coder is None or task.coder in (None, runner.coder)
@@ -138,9 +144,13 @@ def _waits_for(unmet: Sequence[Task]) -> Hold:
     broken = [task for task in unmet if task.state in (State.FAILED, State.CANCELLED)]
     if broken:
         who = [f"{task.id} ({task.state})" for task in broken]
-        return Hold(Why.HELD_UP, f"held up by {_few(who)}", tuple(task.id for task in broken))
+        return Hold(
+            why=Why.HELD_UP,
+            text=f"held up by {_few(who)}",
+            behind=tuple(task.id for task in broken),
+        )
     ids = tuple(task.id for task in unmet)
-    return Hold(Why.NEEDS, f"waits for {_few(ids)}", ids)
+    return Hold(why=Why.NEEDS, text=f"waits for {_few(ids)}", behind=ids)
 
 
 def _waits_for_agent(name: str, agents: Iterable[Agent]) -> Hold | None:
@@ -148,7 +158,7 @@ def _waits_for_agent(name: str, agents: Iterable[Agent]) -> Hold | None:
     if "idle" in states:
         return None
     absent = "" if "working" in states else ", but no runner has that seat now"
-    return Hold(Why.ASSIGNED, f"waits for {name}{absent}")
+    return Hold(why=Why.ASSIGNED, text=f"waits for {name}{absent}")
 
 
 def _few(names: Sequence[str]) -> str:
@@ -165,5 +175,5 @@ def _collides(task: Task, busy: Iterable[Task]) -> Hold | None:
             ours, theirs = pair
             same = f"{ours} is in its scope too"
             where = same if ours == theirs else f"{ours} overlaps its scope {theirs}"
-            return Hold(Why.SCOPE, f"waits for {other.id}: {where}", (other.id,))
+            return Hold(why=Why.SCOPE, text=f"waits for {other.id}: {where}", behind=(other.id,))
     return None

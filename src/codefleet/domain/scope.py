@@ -3,13 +3,15 @@
 A scope is a list of paths and globs, relative to the root of the repository. A plain path names
 that file, or that folder and everything in it. A glob means what it means in `.gitignore`. "Can one
 path match both?" is answered exactly for plain paths and `dir/**`, and with "yes" if two globs
-cannot be told apart.
+cannot be told apart. Names that differ only in capitals overlap, because on many machines they are
+one file; accents are the same however they are encoded.
 """
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from codefleet.domain.errors import Invalid
 from codefleet.domain.invisible import is_visible
@@ -35,7 +37,8 @@ def valid(globs: Iterable[str]) -> None:
 
 def matches(scope: Iterable[str], path: str) -> bool:
     """Is this path inside the scope? An empty scope contains nothing."""
-    return _spec(tuple(_rooted(glob) for glob in scope)).match_file(path)
+    lines = tuple(_rooted(normalize("NFC", glob)) for glob in scope)
+    return _spec(lines).match_file(normalize("NFC", path))
 
 
 def overlap(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | None:
@@ -81,7 +84,15 @@ def _rooted(glob: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _meet(left: str, right: str) -> bool:
-    return _paths_meet(_rooted(left).strip("/").split("/"), _rooted(right).strip("/").split("/"))
+    """As written or in small letters; `[!a]` and `A` overlap only as written."""
+    ours, theirs = normalize("NFC", left), normalize("NFC", right)
+    return _paths_meet(_names(ours), _names(theirs)) or _paths_meet(
+        _names(ours.lower()), _names(theirs.lower())
+    )
+
+
+def _names(glob: str) -> list[str]:
+    return _rooted(glob).strip("/").split("/")
 
 
 def _paths_meet(left: list[str], right: list[str]) -> bool:

@@ -29,7 +29,12 @@ _HUMP = r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 
 def kept(task: Task) -> str:
     """The words of a task, each once, with a space before and after it."""
-    plain = _plain(" ".join((task.title, *task.labels, task.prompt[:READ])))
+    return words_in(" ".join((task.title, *task.labels, task.prompt[:READ])))
+
+
+def words_in(text: str) -> str:
+    """The words of a text, each once, with a space before and after it."""
+    plain = _plain(text)
     words = dict.fromkeys(map(_cut, dict.fromkeys(_words(plain))))
     if not plain.isascii() or _may_have_humps(plain):  # otherwise no word needs a closer look
         words |= dict.fromkeys(_parts(dict.fromkeys(re.findall(_WORD, plain))))

@@ -8,6 +8,7 @@ a word, a hash or a call in source code that only looks like a key is kept.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 MARK = b"[redacted]"
@@ -16,7 +17,7 @@ SHORTEST_LISTED = 6
 """Shorter values, such as `true` or a port, occur in every other line."""
 STEP = 1 << 18
 SHORT = 1 << 12
-"""Up to this many bytes, one search for any hint at all is the fastest; most lines have none."""
+"""Up to this many bytes, all hints are searched first; most lines have none."""
 
 # A key does not begin inside a word. An escape of JSON or of a URL, or a terminal's colour code,
 # may precede it and is no word.
@@ -47,12 +48,12 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
 
 def redact_bytes(data: bytes, known: Iterable[str] = ()) -> bytes:
     """The same for bytes, which need not be text."""
-    values = [each for value in sorted(known, key=len, reverse=True) for each in _spellings(value)]
+    values = _spellings(tuple(known))
     for value in values:
         if _find(value, data) >= 0:
             data = data.replace(value, _stars(value))
     data = _without_broken(values, data)
-    if len(data) <= SHORT and not HINT.search(data):
+    if len(data) <= SHORT and not _has_hint(data):
         return data
     for shape in SHAPES:
         if _find(shape.hint, data) >= 0:
@@ -86,8 +87,12 @@ class Shape(NamedTuple):
     """What every match contains, a pattern with the key as its group `key`, and its judge."""
 
     hint: bytes
-    pattern: re.Pattern[bytes]
+    source: bytes
     is_key: Callable[[bytes, re.Match[bytes]], bool]
+
+    @property
+    def pattern(self) -> re.Pattern[bytes]:
+        return re.compile(self.source)  # kept by `re`; few commands need them, and they are slow
 
     def judged(self, found: re.Match[bytes]) -> bytes:
         key = found["key"]
@@ -145,11 +150,20 @@ def _stars(key: bytes) -> bytes:
     return b"*" * len(key) if room < 0 else MARK[:-1] + b"*" * room + MARK[-1:]
 
 
-def _spellings(value: str) -> Iterable[bytes]:
-    """A value as it is, and as it appears inside a JSON string."""
-    plain = value.encode(errors="surrogatepass")
-    inside = plain.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-    return (plain,) if inside == plain else (plain, inside)
+@lru_cache(maxsize=64)  # the values of a run are searched in every text that it stores
+def _spellings(known: tuple[str, ...]) -> Sequence[bytes]:
+    """Each value, longest first, as it is and as it appears inside a JSON string."""
+    plain = [value.encode(errors="surrogatepass") for value in sorted(known, key=len, reverse=True)]
+    return [*dict.fromkeys(each for value in plain for each in (value, _in_json(value)))]
+
+
+def _in_json(value: bytes) -> bytes:
+    return value.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+
+
+def _has_hint(data: bytes) -> bool:
+    lower = data.lower()
+    return any(hint in data for hint in HINTS) or any(word in lower for word in WORDS)
 
 
 def _without_broken(values: Sequence[bytes], data: bytes) -> bytes:
@@ -174,12 +188,11 @@ def _stars_around_gaps(found: re.Match[bytes]) -> bytes:
 
 def _shape(prefix: bytes, body: bytes, shortest: int, longest: int = 1000) -> Shape:
     """Keys with this prefix and a length between these bounds."""
-    pattern = re.compile(rb"(?P<key>" + prefix + body + rb"*)")
 
     def fits(key: bytes, found: re.Match[bytes]) -> bool:
         return shortest <= len(key) <= longest and _stands_alone(found)
 
-    return Shape(prefix[:3], pattern, fits)
+    return Shape(prefix[:3], rb"(?P<key>" + prefix + body + rb"*)", fits)
 
 
 def _before(found: re.Match[bytes], length: int) -> bytes:
@@ -248,11 +261,11 @@ SHAPES = (
     _shape(rb"AIza", rb"[\w-]", 39, 39),
     _shape(rb"npm_", LETTERS, 40, 40),
     _shape(rb"hf_", LETTERS, 33, 64),
-    Shape(b"sk-", re.compile(rb"(?P<key>sk-[\w-]*)"), _is_random),
-    Shape(b"eyJ", re.compile(rb"(?P<key>eyJ[\w=-]*+(?:\.[\w=-]++)*+)"), _is_web_token),
+    Shape(b"sk-", rb"(?P<key>sk-[\w-]*)", _is_random),
+    Shape(b"eyJ", rb"(?P<key>eyJ[\w=-]*+(?:\.[\w=-]++)*+)", _is_web_token),
     Shape(
         b"PRIVATE KEY-----",
-        re.compile(
+        (
             rb"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY-----[ \t\r]{0,4}(?:\n|\\n|\\r)"
             rb"(?P<key>(?:[A-Za-z0-9+/=:,. \t\r\n]++|-(?!-)|\\[nr])*+)"
         ),
@@ -260,21 +273,19 @@ SHAPES = (
     ),
     Shape(
         b"://",
-        re.compile(rb"://[\w.%+-]{0,64}:(?P<key>[\w!$&'*+,;=.~%-]{3,256})@"),
+        rb"://[\w.%+-]{0,64}:(?P<key>[\w!$&'*+,;=.~%-]{3,256})@",
         lambda key, _: True,
     ),
 )
 
 _CREDENTIAL = Shape(
     b"",
-    re.compile(
-        rb"(?i:\b(?P<scheme>bearer|basic|token))[ \t]{1,2}(?P<key>[\w.~+/=-]*)",
-    ),
+    rb"(?i:\b(?P<scheme>bearer|basic|token))[ \t]{1,2}(?P<key>[\w.~+/=-]*)",
     _is_credential,
 )
 _VALUE = Shape(
     b"",
-    re.compile(
+    (
         rb"(?P<name>(?i:password|passwd|secret|token|(?:api|access|secret|private)[_-]?key))"
         rb"(?:(?P<sign>=)|[\\\"']{0,3}[ \t]{0,2}[=:][ \t]{0,2})[\\\"']{0,3}"
         rb"(?P<key>[A-Za-z0-9!#%*+./:=?@^_~-]*)(?P<after>[(\[{]?)"
@@ -285,11 +296,5 @@ LABELLED = (
     Labelled((b"bearer", b"basic", b"token"), _CREDENTIAL),
     Labelled((b"passw", b"secret", b"token", b"api", b"access", b"private"), _VALUE),
 )
-HINT = re.compile(
-    rb"|".join(
-        [
-            *sorted({re.escape(shape.hint) for shape in SHAPES}),
-            *(rb"(?i:%b)" % word for labelled in LABELLED for word in labelled.words),
-        ]
-    )
-)
+HINTS = tuple({shape.hint for shape in SHAPES})
+WORDS = tuple({word for labelled in LABELLED for word in labelled.words})

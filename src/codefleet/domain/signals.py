@@ -5,6 +5,8 @@ from typing import NamedTuple
 from codefleet.domain.model import Usage
 from codefleet.domain.noun import Instant
 
+ADDED, MODIFIED, DELETED = "added", "modified", "deleted"
+
 
 class Started(NamedTuple):
     session: str | None = None
@@ -18,16 +20,30 @@ class Said(NamedTuple):
     more: bool = False
 
 
+class Thought(NamedTuple):
+    """What the agent thinks before it says or does something, if its program shows that."""
+
+    text: str
+
+
 class Tool(NamedTuple):
-    """A tool call begins or, with `done`, ends."""
+    """A tool call begins or, with `done`, ends with a `result`.
+
+    `call` is the program's own name for the call, by which its end finds its beginning.
+    """
 
     name: str
     detail: str = ""
     done: bool = False
+    call: str = ""
+    result: str = ""
 
 
-class Touched(NamedTuple):
+class Changed(NamedTuple):
+    """The agent changed a file; `change` is added, modified or deleted, as far as it says."""
+
     path: str
+    change: str = MODIFIED
 
 
 class Used(NamedTuple):
@@ -113,8 +129,9 @@ class Broke(NamedTuple):
 Signal = (
     Started
     | Said
+    | Thought
     | Tool
-    | Touched
+    | Changed
     | Used
     | Filled
     | Window

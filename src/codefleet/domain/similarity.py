@@ -16,15 +16,15 @@ SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on"
 
 def similar(title: str, tasks: Iterable[Task]) -> list[Task]:
     """The tasks whose titles share most of their words with this one, most alike first."""
-    ours = _words(title)
-    scored = ((_alike(ours, _words(task.title)), task) for task in tasks)
+    ours = words_of(title)
+    scored = ((_alike(ours, words_of(task.title)), task) for task in tasks)
     close = sorted((pair for pair in scored if pair[0] >= ALIKE), key=lambda pair: -pair[0])
     return [task for _, task in close[:MOST]]
 
 
 def ranked(query: str, tasks: Iterable[Task], limit: int) -> list[tuple[float, Task]]:
     """The tasks nearest to a query, by words and by the letters they share, best first."""
-    words, letters = _words(query), _trigrams(query)
+    words, letters = words_of(query), _trigrams(query)
     scored = ((_near(words, letters, task), task) for task in tasks)
     near = sorted((pair for pair in scored if pair[0] >= NEAR), key=lambda pair: -pair[0])
     return near[:limit]
@@ -36,7 +36,7 @@ def telling(query: str) -> list[str]:
     The longest words say most, since they are the rarest, and several together say more than one.
     Each is cut to its beginning, so that `validate` finds `validation`.
     """
-    longest = sorted(_words(query), key=lambda word: (-len(word), word))[:MOST]
+    longest = sorted(words_of(query), key=lambda word: (-len(word), word))[:MOST]
     begun = [word[: max(SHORTEST, len(word) * 3 // 4)] for word in longest]
     together = (combinations(begun, many) for many in range(len(begun), 0, -1))
     return [" ".join(words) for some in together for words in some]
@@ -45,7 +45,7 @@ def telling(query: str) -> list[str]:
 def _near(words: frozenset[str], letters: frozenset[str], task: Task) -> float:
     """How much of the query a task has: its title counts most, the rest less."""
     title, rest = task.title, task.prompt[:READ]
-    found = max(_share(words, _words(title)), 0.8 * _share(words, _words(rest)))
+    found = max(_share(words, words_of(title)), 0.8 * _share(words, words_of(rest)))
     spelt = max(_share(letters, _trigrams(title)), 0.8 * _share(letters, _trigrams(rest)))
     return round((found + spelt) / 2, 3)
 
@@ -64,5 +64,6 @@ def _alike(ours: frozenset[str], theirs: frozenset[str]) -> float:
     return len(ours & theirs) / len(both) if both else 0.0
 
 
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text in small letters, without the smallest words."""
     return frozenset(re.findall(r"\w+", text.lower())) - SMALL

@@ -1,4 +1,4 @@
-"""The closed lists of words: task states, failure reasons, run outcomes, ways to land."""
+"""The closed lists of words: task states, failure reasons, run outcomes, ways to land, roles."""
 
 from enum import StrEnum
 
@@ -80,7 +80,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
-class Claimed(StrEnum):
+class ReportedStatus(StrEnum):
     """What an agent reports about its own work, in `result.json`."""
 
     COMPLETED = "completed"
@@ -88,12 +88,31 @@ class Claimed(StrEnum):
     BLOCKED = "blocked"
 
 
-class Landing(StrEnum):
+class LandingMode(StrEnum):
     """How finished work of a repo reaches its trunk."""
 
     QUEUE = "queue"
     REVIEW = "review"
     BRANCH = "branch"
+
+
+class Role(StrEnum):
+    """What a member of a team is for. access.py says what each may do."""
+
+    TEAM_LEAD = "team-lead"
+    COORDINATOR = "coordinator"
+    WORKER = "worker"
+    MERGER = "merger"
+    MONITOR = "monitor"
+    NOTIFIER = "notifier"
+
+
+class AgentTools(StrEnum):
+    """How agents reach the fleet's tools."""
+
+    HTTP = "http"
+    STDIO = "stdio"
+    OFF = "off"
 
 
 class Complexity(StrEnum):

@@ -52,15 +52,19 @@ class NewFile:
         self._path.unlink()
 
 
-def dropped(folder: Path) -> int:
-    """Delete the whole archive, for a fleet that is reset; returns how many files there were."""
+def folder(home: Path) -> Path:
+    """Where a fleet keeps its archive."""
+    return home / "archive"
+
+
+def drop_all(folder: Path) -> None:
+    """Delete the whole archive, for a fleet that is reset."""
     if not folder.is_dir():
-        return 0
+        return
     with held(folder):
-        files = [file for file in folder.iterdir() if file.name.startswith("events-")]
-        for file in files:
-            file.unlink()
-    return len(files)
+        for file in folder.iterdir():
+            if file.name.startswith("events-"):
+                file.unlink()
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """Reading the board: one look at the store, and what the log has shown since the last look."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from codefleet.domain import accounts, board, budget
+from codefleet.domain.access import Right
 from codefleet.domain.board import Board, Landed, Memory
 from codefleet.domain.model import Event, RunId, Task, TaskId, Usage
 from codefleet.domain.pace import Took
@@ -21,6 +23,8 @@ LAST = 5000
 RUNS_REMEMBERED = 200
 LANDED_REMEMBERED = 20
 FAILED_SHOWN = 20
+READERS_KEPT = 64
+"""Actors whose board is remembered: the latest who asked."""
 HOUR = timedelta(hours=1)
 SHORTEST_HOUR = timedelta(minutes=5)
 
@@ -30,6 +34,21 @@ class BoardReader:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
+        self._rights: Sequence[Right] | None = None
+        self._reading = asyncio.Lock()
+        self._forget()
+
+    @classmethod
+    def of(cls, fleet: Fleet) -> "BoardReader":
+        """The reader of this actor's board, which lasts as long as the process uses it."""
+        readers = fleet.core.board_readers
+        reader = readers.pop(fleet.core.actor, None) or cls(fleet)
+        readers[fleet.core.actor] = reader
+        if len(readers) > READERS_KEPT:
+            del readers[next(iter(readers))]
+        return reader
+
+    def _forget(self) -> None:
         self._seen = -1
         self._since: datetime | None = None
         self._was_over = False
@@ -42,15 +61,24 @@ class BoardReader:
 
     async def read(self) -> Board:
         """The board as it is now."""
+        async with self._reading:
+            return await self._read()
+
+    async def _read(self) -> Board:
         seq = await self._fleet.last_seq()
+        if seq < self._seen:  # another log: the fleet was reset or imported
+            self._forget()
         await self._catch_up(seq)
         now = await self._fleet.status()
         await self._note_beginning(now)
+        if self._rights is None:  # those of an actor do not change
+            self._rights = await self._fleet.rights()
         return board.compose(
             now,
             await self._memory(now),
             seq=seq,
             tasks=await self._asked_about(now),
+            rights=self._rights,
             notices=_notices(now),
             usd_per_hour=await self._rate(now),
         )

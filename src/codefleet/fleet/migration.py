@@ -7,8 +7,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from codefleet.domain.errors import Refused, StoreTrouble
+from codefleet.domain.model import Repo
 from codefleet.fleet import Fleet
-from codefleet.ports import Store, Write
+from codefleet.fleet.export import refuse_while_alive
+from codefleet.ports import Store
 
 TELL_EVERY = 10_000
 
@@ -30,36 +32,31 @@ async def migrate(
     Refused while a runner that is not `dead` is active. Live runs continue in the new store: the
     next runner there adopts their agents.
     """
-    await fleet.refuse_while_alive(dead)
+    await refuse_while_alive(fleet.core, dead)
     await _refuse_used(target)
-    last = await fleet.store.last_seq()
-    await _copy(fleet.store, target, tell)
+    source = fleet.core.store
+    last = await source.last_seq()
+    await _copy(source, target, tell)
     tell("written; comparing both")
-    sums = await _sums(target.export())
-    _refuse_difference(await _sums(fleet.store.export()), sums)
-    if await fleet.store.last_seq() != last:
+    sums = await _sums(target.export(moving=True))
+    _refuse_difference(await _sums(source.export(moving=True)), sums)
+    if await source.last_seq() != last:
         raise _differs("someone wrote to the old one meanwhile")
     return sums
 
 
 async def _copy(source: Store, target: Store, tell: Tell) -> None:
     rows = []
-    async for row in source.export():
+    async for row in source.export(moving=True):
         rows.append(row)
         if len(rows) % TELL_EVERY == 0:
             tell(f"read {len(rows):,} rows")
     tell(f"read {len(rows):,} rows; writing them")
     await target.load(rows)
-    await target.write(
-        Write(
-            lanes=[lane.evolve(version=0) for lane in await source.lanes()],
-            rests=[rest.evolve(version=0) for rest in await source.rests()],
-        )
-    )
 
 
 async def _refuse_used(target: Store) -> None:
-    if await target.last_seq() or await target.counts() or await target.repos():
+    if await target.last_seq() or await target.counts() or await target.records(Repo):
         raise Refused(
             "a fleet can move only to an empty store, and this one is in use",
             hint="name a new database or file",

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from codefleet.domain import handover, workflow
-from codefleet.domain.errors import Invalid, NotFound, Refused, Stale
+from codefleet.domain.access import Right
+from codefleet.domain.errors import Invalid, NotFound, Stale
 from codefleet.domain.events import event
-from codefleet.domain.handover import Collected
 from codefleet.domain.lifecycle import Verb, move
-from codefleet.domain.meant import did_you_mean
 from codefleet.domain.model import Budget, Event, Run, Task, TaskId, Usage, Workflow
-from codefleet.domain.plan import Plan
+from codefleet.domain.suggestion import did_you_mean
 from codefleet.domain.views import Limit, WorkflowStatus
-from codefleet.domain.words import State
-from codefleet.fleet.core import TRIES
+from codefleet.domain.workflow import moves, results, workflow
+from codefleet.domain.workflow.plan import Plan
+from codefleet.domain.workflow.results import Collected
+from codefleet.fleet import lineage, output
+from codefleet.fleet.core import TRIES, may
 from codefleet.fleet.tasks import Tasks, new_id, retried
 from codefleet.ports import TaskQuery, Write
 
@@ -23,8 +24,8 @@ Step = Callable[[Task, datetime], tuple[Task, Event] | None]
 
 
 class Workflows(Tasks):
-    async def start(self, plan: Plan, repo: str | None = None) -> Workflow:
-        """Turn a plan into tasks, all or none."""
+    async def start(self, plan: Plan, repo: str | None = None, team: str | None = None) -> Workflow:
+        """Turn a plan into tasks, all or none, for this team."""
         workflow.refuse_without_prompt(plan)
         flow_id = f"w{new_id()}"
         made: list[Workflow] = []
@@ -44,30 +45,25 @@ class Workflows(Tasks):
             )
             return made[0]
 
-        await self._add(workflow.drafts(plan, flow_id, repo), flow)
+        drafts = [each.evolve(team=team) for each in workflow.drafts(plan, flow_id, repo)]
+        await self._add(drafts, flow)
         return made[0]
 
     async def workflows(self) -> Sequence[WorkflowStatus]:
         """Every workflow, newest first."""
-        return await self._stand([*reversed(await self.store.workflows())])
+        return await self._stand([*reversed(await self.core.store.records(Workflow))])
 
     async def workflow(self, ref: str) -> WorkflowStatus:
         """The workflow with this id, or the only one whose id begins with it."""
         return (await self._stand([await self._flow(ref)]))[0]
 
-    async def tasks_of(self, ref: str) -> Sequence[TaskId]:
-        """The id of this task or, for the id of a workflow, of all its tasks."""
-        for flow in await self.store.workflows(ids=[ref]):
-            return flow.tasks
-        return [(await self.get(ref)).id]
-
     async def family_of(self, ref: str) -> tuple[TaskId, ...]:
         """The tasks of a workflow, and all those that agents created in it."""
-        return tuple(await self.with_descendants((await self._flow(ref)).tasks))
+        return tuple(await lineage.descendants(self.core.store, (await self._flow(ref)).tasks))
 
     async def cancel_workflow(self, ref: str) -> WorkflowStatus:
         """Stop every stage that has not ended; their work so far is archived, not lost."""
-        await self.permit("cancel", *await self._tasks([await self._flow(ref)]))
+        await self.core.permit(Right.CANCEL, *await self._tasks([await self._flow(ref)]))
         return await self._together(ref, _cancelled)
 
     async def retry_workflow(self, ref: str, budget: Budget | None = None) -> WorkflowStatus:
@@ -75,20 +71,13 @@ class Workflows(Tasks):
 
         With a `budget`, that becomes the limit for the whole workflow.
         """
-        await self.permit("retry a workflow")
+        await self.core.permit(Right.RETRY_WORKFLOW)
         return await self._together(ref, _retried, budget)
-
-    async def workflow_limit(self, task: Task) -> Limit | None:
-        """What the workflow of this stage may cost, and what all its runs have cost so far."""
-        if task.stage is None:
-            return None
-        (flow,) = await self.store.workflows(ids=[task.stage.workflow])
-        return _limit(flow, await self.store.runs(tasks=flow.tasks) if flow.budget else ())
 
     async def collect_workflow(self, ref: str, *, every: bool = False) -> Collected:
         """The results of the last stages, or of `every` stage; partial while it is not over."""
         stands = await self.workflow(ref)
-        found = handover.results(stands.tasks, stands.runs)
+        found = results.results(stands.tasks, stands.runs)
         needed = {need for task in stands.tasks for need in task.needs}
         return Collected(
             workflow=stands.workflow,
@@ -96,31 +85,19 @@ class Workflows(Tasks):
             results=tuple(each for each in found if every or each.task not in needed),
         )
 
-    async def cleanup_workflow(self, ref: str) -> WorkflowStatus:
-        """The workflow, if its worktrees and branches may be removed; refused until it is over."""
-        stands = await self.workflow(ref)
-        await self.permit("clean up", *stands.tasks)
-        for task in stands.tasks:
-            if not task.state.is_final:
-                raise Refused(
-                    f"{stands.workflow.id} is not over: {task.title} is {task.state}",
-                    hint=f"wait for it, or `fleet workflow cancel {stands.workflow.id}` first",
-                )
-        return stands
-
     async def _together(self, ref: str, step: Step, budget: Budget | None = None) -> WorkflowStatus:
         """Apply `step` to all stages at once; retry if someone else was first."""
         for _ in range(TRIES):
-            flow, now = await self._flow(ref), await self.store.now()
+            flow, now = await self._flow(ref), await self.core.store.now()
             steps = [step(task, now) for task in await self._tasks([flow])]
             changed = [each for each in steps if each]
             tasks, events = [task for task, _ in changed], [told for _, told in changed]
-            closed = await self.withdrawn(tasks, now)
+            closed = await self.core.withdrawn(tasks, now)
             flows = [flow.evolve(budget=budget, version=flow.version + 1)] if budget else []
-            written = Write(tasks=tasks, questions=closed, workflows=flows, events=events)
+            written = Write(tasks=tasks, records=[*closed, *flows], events=events)
             try:
                 if changed or flows:
-                    await self.store.write(written)
+                    await self.core.write(written)
             except Stale:
                 continue
             flow = flows[0] if flows else flow
@@ -128,14 +105,16 @@ class Workflows(Tasks):
         raise Stale(f"{ref} keeps changing", hint="try again")
 
     async def _flow(self, ref: str) -> Workflow:
-        found = await self.store.workflows(ids=[ref])
+        found = await self.core.store.records(Workflow, ids=[ref])
         if not found and len(ref) >= 2:
-            found = [each for each in await self.store.workflows() if each.id.startswith(ref)]
+            found = [
+                each for each in await self.core.store.records(Workflow) if each.id.startswith(ref)
+            ]
         if len(found) > 1:
             ids = ", ".join(each.id for each in found[:3])
             raise Invalid(f"{ref} could be {ids}", hint="type more of the id")
         if not found:
-            known = [each.id for each in await self.store.workflows()]
+            known = [each.id for each in await self.core.store.records(Workflow)]
             hint = did_you_mean(ref[:80], known, "`fleet workflow list` shows every workflow")
             raise NotFound(f"no workflow {ref[:80]}", hint=hint)
         return found[0]
@@ -143,7 +122,7 @@ class Workflows(Tasks):
     async def _tasks(self, flows: Sequence[Workflow]) -> Sequence[Task]:
         """Their tasks in the order of their stages."""
         ids = [task for flow in flows for task in flow.tasks]
-        found = {task.id: task for task in await self.store.tasks(TaskQuery(ids=ids))}
+        found = {task.id: task for task in await self.core.store.tasks(TaskQuery(ids=ids))}
         return [found[each] for each in ids]
 
     async def _stand(self, flows: Sequence[Workflow]) -> Sequence[WorkflowStatus]:
@@ -151,24 +130,28 @@ class Workflows(Tasks):
             return ()
         tasks = {task.id: task for task in await self._tasks(flows)}
         runs: dict[TaskId, list[Run]] = {}
-        for run in await self.store.runs(tasks=list(tasks)):
+        found = await self.core.store.runs(tasks=list(tasks))
+        for run in await output.shown_runs(self.core, found):
             runs.setdefault(run.task, []).append(run)
-        return [_status(flow, [tasks[each] for each in flow.tasks], runs) for flow in flows]
+        return [
+            await self._status(flow, [tasks[each] for each in flow.tasks], runs) for flow in flows
+        ]
+
+    async def _status(
+        self, flow: Workflow, tasks: Sequence[Task], runs: Mapping[TaskId, Sequence[Run]]
+    ) -> WorkflowStatus:
+        possible = moves.moves(tasks)
+        return WorkflowStatus(
+            workflow=flow,
+            state=workflow.state([task.state for task in tasks]),
+            tasks=tuple(tasks),
+            runs=tuple(runs[task.id][-1] for task in tasks if task.id in runs),
+            limit=limit_of(flow, [run for task in flow.tasks for run in runs.get(task, ())]),
+            moves=tuple([it for it in possible if await may(self.core, moves.RIGHTS[it], *tasks)]),
+        )
 
 
-def _status(
-    flow: Workflow, tasks: Sequence[Task], runs: Mapping[TaskId, Sequence[Run]]
-) -> WorkflowStatus:
-    return WorkflowStatus(
-        workflow=flow,
-        state=workflow.state([task.state for task in tasks]),
-        tasks=tuple(tasks),
-        runs=tuple(runs[task.id][-1] for task in tasks if task.id in runs),
-        limit=_limit(flow, [run for task in flow.tasks for run in runs.get(task, ())]),
-    )
-
-
-def _limit(flow: Workflow, runs: Iterable[Run]) -> Limit | None:
+def limit_of(flow: Workflow, runs: Iterable[Run]) -> Limit | None:
     if flow.budget is None:
         return None
     spent = sum((run.usage for run in runs), start=Usage())
@@ -176,7 +159,7 @@ def _limit(flow: Workflow, runs: Iterable[Run]) -> Limit | None:
 
 
 def _cancelled(task: Task, now: datetime) -> tuple[Task, Event] | None:
-    if task.state.is_final or task.landing:  # one that is landing cannot be stopped
+    if not moves.can_stop(task):
         return None
     gone = {"fence": task.fence + 1, "paused": False, "note": CANCELLED}
     stopped = move(task, Verb.CANCEL, **gone, updated_at=now)
@@ -184,6 +167,6 @@ def _cancelled(task: Task, now: datetime) -> tuple[Task, Event] | None:
 
 
 def _retried(task: Task, now: datetime) -> tuple[Task, Event] | None:
-    if task.state not in (State.FAILED, State.CANCELLED):
+    if not moves.can_retry(task):
         return None
     return retried(task, now), event("task.retried", now, task=task)

@@ -11,32 +11,36 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 
 from codefleet.config.private import make_folder, open_text
 from codefleet.domain.words import FINAL
 from codefleet.fleet import Fleet
-from codefleet.runner import departed
-from codefleet.runner.desk import Desk
+from codefleet.runner import peers
+from codefleet.runner.context import Context
 from codefleet.runner.loop import Loop
 from codefleet.wiring import open_fleet
 
+PROGRAM = "codefleet.doors.background"
+"""What runs `work`, with what only doors can offer to agents."""
 LOOK_AGAIN_S = 0.05
 
+Beside = Callable[[Context], AbstractAsyncContextManager[None]]
 
-async def ensure(fleet: Fleet) -> bool:
+
+async def ensure_runner(fleet: Fleet) -> bool:
     """Start a runner if there is work but no runner; True if one was started."""
-    if not await _has_work(fleet) or await is_staffed(fleet):
+    if not await _has_work(fleet) or await has_live_runner(fleet):
         return False
     start(fleet.home)
     return True
 
 
-async def is_staffed(fleet: Fleet) -> bool:
+async def has_live_runner(fleet: Fleet) -> bool:
     """Is any runner alive that serves the whole queue?"""
-    return any(runner.workflow is None for runner in await departed.living(fleet))
+    return any(runner.workflow is None for runner in await peers.living(fleet))
 
 
 def start(home: Path) -> int:
@@ -45,7 +49,7 @@ def start(home: Path) -> int:
     make_folder(log.parent)
     with open_text(log, os.O_CREAT | os.O_APPEND) as output:
         child = subprocess.Popen(
-            [sys.executable, "-m", "codefleet.runner.background", str(home)],
+            [sys.executable, "-m", PROGRAM, str(home)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -56,21 +60,26 @@ def start(home: Path) -> int:
     return child.pid
 
 
-async def work(home: Path) -> None:
-    """Be the only background runner of this home until it has been idle for long enough."""
+async def work(home: Path, beside: Beside) -> None:
+    """Be the only background runner of this home until it has been idle for long enough.
+
+    `beside` is what is offered to its agents meanwhile.
+    """
     async with open_fleet(home) as fleet:
         with _only_one(home) as lock:
             while not _taken(lock):
-                if await is_staffed(fleet):
+                if await has_live_runner(fleet):
                     return
                 await asyncio.sleep(LOOK_AGAIN_S)
-            await _run(fleet)
+            context = Context(fleet)
+            async with beside(context):
+                await _run(context)
 
 
-async def _run(fleet: Fleet) -> None:
-    stopped = asyncio.Event()
+async def _run(context: Context) -> None:
+    fleet, stopped = context.fleet, asyncio.Event()
     while not stopped.is_set():
-        loop = Loop(Desk(fleet), until_idle=True, idle_s=fleet.config.idle_s)
+        loop = Loop(context, until_idle=True, idle_s=fleet.config.idle_s)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, _stop, loop, stopped)
         await loop.run()
@@ -106,7 +115,3 @@ def _taken(lock: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-if __name__ == "__main__":
-    asyncio.run(work(Path(sys.argv[1])))

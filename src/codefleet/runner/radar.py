@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Run, TaskId
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.git import Git
-from codefleet.runner.repos.snapshot import snapshot
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.runner.git.git import Git
+from codefleet.runner.git.snapshot import snapshot
 
 MERGE = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "--stdin")
 
@@ -17,12 +18,12 @@ Seen = Mapping[str, tuple[str, frozenset[str]]]
 """By task: the commit of its snapshot, and the paths it changed."""
 
 
-async def patrol(fleet: Fleet, ours: Sequence[Run]) -> None:
+async def check_collisions(fleet: Fleet, ours: Sequence[Run]) -> None:
     """Test-merge every pair of runs that includes one of ours, and record collisions."""
     if not ours:
         return
     by_repo: dict[str, list[Run]] = defaultdict(list)
-    for run in await fleet.live_runs():
+    for run in await Dispatch(fleet).live_runs():
         if run.worktree and run.base and run.host == ours[0].host:
             by_repo[(await fleet.get(run.task)).repo].append(run)
     for name, runs in by_repo.items():
@@ -40,7 +41,7 @@ async def _probe(fleet: Fleet, repo: Path, runs: Sequence[Run]) -> None:
             continue  # it has ended meanwhile
         snapshots[run.task] = (shot, paths)
     for left, right, broken in await collisions(repo, snapshots):
-        await fleet.collide(TaskId(left), TaskId(right), broken, "running")
+        await Dispatch(fleet).record_conflict(TaskId(left), TaskId(right), broken, "running")
 
 
 async def changed_paths(repo: Path, snapshot: str, base: str) -> frozenset[str]:

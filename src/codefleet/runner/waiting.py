@@ -6,12 +6,13 @@ from datetime import datetime
 
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
+from codefleet.fleet.dispatch import Dispatch
 from codefleet.ports import TaskQuery
-from codefleet.runner.bounds import rests
-from codefleet.runner.desk import Desk
+from codefleet.runner.context import Context
+from codefleet.runner.limits import rate_limits
 
 LONGEST_S = 5.0
-LANDING_S = 0.5
+LANE_S = 0.5
 ROOM_S = 0.25
 NEWS = (
     *("task.added", "task.edited", "task.paused", "task.resumed", "task.answered"),
@@ -27,7 +28,7 @@ class Waiting:
     """Sleeps until something may have changed; `wake` ends it from inside the runner."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
+        self._fleet, self._dispatch = fleet, Dispatch(fleet)
         self._seen = 0
         self._wake = asyncio.Event()
 
@@ -53,13 +54,13 @@ class Waiting:
                 break
         self._wake.clear()
 
-    async def patience(self, *, lands: bool, lacks_room: bool, has_seats: bool) -> float:
+    async def patience(self, *, lane_waits: bool, lacks_room: bool, has_seats: bool) -> float:
         """How long to wait at most before looking again."""
-        longest = ROOM_S if lacks_room else LANDING_S if lands else LONGEST_S
+        longest = ROOM_S if lacks_room else LANE_S if lane_waits else LONGEST_S
         if not has_seats:
             return longest
         now = await self._fleet.now()
-        due = (await self._fleet.next_start(), await rests.next_end(self._fleet))
+        due = (await self._dispatch.next_start(), await rate_limits.next_end(self._fleet))
         return min(longest, *(_seconds_until(each, now) for each in due))
 
     async def has_news(self) -> bool:
@@ -70,21 +71,21 @@ class Waiting:
         return bool(found)
 
 
-async def is_over(desk: Desk, coder: str) -> bool:
-    """Is there nothing left to do without a human? A landing that waits for one does not count."""
-    counts = await desk.fleet.counts()
-    if counts.get(State.RUNNING) or await desk.fleet.next_start():
+async def nothing_left_to_do(context: Context, coder: str) -> bool:
+    """Is there nothing left to do without a human? Work that is held in the lane does not count."""
+    counts = await context.fleet.counts()
+    if counts.get(State.RUNNING) or await context.dispatch.next_start():
         return False
-    if await rests.hold_up(desk, coder) or await _waits_for_a_remote(desk):
+    if await rate_limits.has_waiting_task(context, coder) or await _waits_for_a_remote(context):
         return False
-    return all(task.note for task in await desk.fleet.landable())
+    return all(task.note for task in await context.dispatch.in_lane())
 
 
-async def _waits_for_a_remote(desk: Desk) -> bool:
+async def _waits_for_a_remote(context: Context) -> bool:
     """Is a task ready whose repo is being copied, or whose remote does not respond?"""
-    away = await desk.out_of_reach()
-    coming = {repo.name for repo in await desk.fleet.repos() if repo.shared} & away
-    ready = await desk.fleet.list(TaskQuery(ready=True)) if coming else ()
+    away = await context.out_of_reach()
+    coming = {repo.name for repo in await context.fleet.repos() if repo.shared} & away
+    ready = await context.fleet.list(TaskQuery(ready=True)) if coming else ()
     return any(task.repo in coming for task in ready)
 
 

@@ -31,6 +31,24 @@ def refuse_duplicates(tasks: Iterable[Task], stored: Iterable[str]) -> None:
         taken.add(task.id)
 
 
+def handles(tasks: Iterable[Task]) -> list[str]:
+    """The names of the workers that these tasks would have; finished tasks have none."""
+    return [task.worker for task in tasks if task.worker and not task.state.is_final]
+
+
+def refuse_taken_handles(tasks: Iterable[Task], stored: Iterable[tuple[str, str]]) -> None:
+    """Refuse a handle that another unfinished task of the team has, given as (worker, task)."""
+    taken = dict(stored)
+    for task in tasks:
+        if not task.worker or task.state.is_final:
+            continue
+        if (holder := taken.setdefault(task.worker, task.id)) != task.id:
+            raise Duplicate(
+                f"{task.handle} is already the handle of {holder}",
+                hint=f"choose another, or end it: `fleet dismiss {task.handle}`",
+            )
+
+
 def refuse_missing(tasks: Iterable[Task], known: Collection[str]) -> None:
     """Refuse a need that is not a task."""
     for task in tasks:

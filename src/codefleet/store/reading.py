@@ -3,34 +3,29 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
 from codefleet.domain import search
-from codefleet.domain.model import (
-    Conflict,
-    Event,
-    Lane,
-    Message,
-    Question,
-    QuestionId,
-    Repo,
-    Rest,
-    Run,
-    RunId,
-    Runner,
-    Task,
-    TaskId,
-    Workflow,
-)
-from codefleet.domain.noun import Noun
+from codefleet.domain.model import Event, Run, RunId, Task, TaskId
+from codefleet.domain.noun import Noun, Record
 from codefleet.domain.views import Spent
 from codefleet.domain.words import State
-from codefleet.ports import TaskQuery
-from codefleet.store import nouns
+from codefleet.ports import NO_TEAM, Period, TaskQuery
+from codefleet.store import events, nouns
 
 N = TypeVar("N", bound=Noun)
+R = TypeVar("R", bound=Record)
 
 BY_URGENCY = ("most_urgent_first", "chosen_by_urgency")
+RECORD_FILTERS = {
+    "ids": "with_ids",
+    "tasks": "of_tasks",
+    "of": "of",
+    "since": "since",
+    "team": "in_team",
+    "open_only": "that_are_open",
+}
 
 
 def _filters(query: TaskQuery) -> list[str]:
@@ -43,9 +38,24 @@ def _filters(query: TaskQuery) -> list[str]:
         "in_states": bool(query.states) and not in_order,
         "in_repo": query.repo is not None,
         "with_label": query.label is not None,
+        "in_team": bool(query.team),
+        "in_no_team": query.team == NO_TEAM,
+        "with_handle": query.handle is not None,
+        "that_are_workers": query.workers,
+        "in_swarm": query.swarm is not None,
         "that_are_ready": query.ready,
+        "less_urgent_than": query.after is not None and not query.newest_first,
+        "older_than": query.after is not None and query.newest_first,
     }
     return [name for name, is_asked in filters.items() if is_asked]
+
+
+@cache
+def _of_records(record: type[Record], *asked: str) -> tuple[str, ...]:
+    """The parts of the statement that reads such records, by what was asked for."""
+    table = nouns.kind_of(record).table
+    filters = (f"{table}_{RECORD_FILTERS[name]}" for name in asked)
+    return (table, *filters, f"{table}_in_order")
 
 
 def _moment(value: str | datetime) -> datetime:
@@ -102,18 +112,22 @@ class Readings(ABC):
             "states": [str(state) for state in query.states],
             "repo": query.repo,
             "label": query.label,
+            "after": query.after,
+            "team": query.team,
+            "handle": query.handle,
+            "swarm": query.swarm,
             "now": self._now(),
         }
 
     async def _searched(self, query: TaskQuery, words: list[str]) -> Sequence[Task]:
-        """The tasks that have all the words; `codefleet.store.looking` explains how."""
-        from codefleet.store import looking  # imported here, because only a search needs it
+        """The tasks that have all the words; `codefleet.store.text_search` explains how."""
+        from codefleet.store import text_search  # imported here, because only a search needs it
 
         if not words:
             return []
-        looked: int | None = looking.FIRST
+        looked: int | None = text_search.FIRST
         while looked:
-            look = looking.Look(await self._look_through(query, words, looked), looked)
+            look = text_search.Look(await self._look_through(query, words, looked), looked)
             if look.is_enough(query.limit):
                 found = [TaskId(name) for name in look.found(query.limit)]
                 return await self.tasks(query._replace(text=None, ids=found))
@@ -137,21 +151,24 @@ class Readings(ABC):
             looked=looked,
         )
 
-    async def unmet(self, tasks: Sequence[TaskId]) -> Mapping[TaskId, Sequence[Task]]:
+    async def unmet(
+        self, tasks: Sequence[TaskId], *, team: str | None = None
+    ) -> Mapping[TaskId, Sequence[Task]]:
         waits: dict[TaskId, list[Task]] = {task: [] for task in tasks}
-        for task, body in await self._rows("unmet", ids=list(tasks)):
+        for task, body in await self._rows("unmet", ids=list(tasks), team=team):
             waits[task].append(Task.from_json(body))
         return waits
 
-    async def needed_by(self, task: TaskId) -> Sequence[TaskId]:
-        return [name for (name,) in await self._rows("needed_by", id=task)]
+    async def needed_by(self, task: TaskId, *, team: str | None = None) -> Sequence[TaskId]:
+        return [name for (name,) in await self._rows("needed_by", id=task, team=team)]
 
-    async def matching(self, prefix: str) -> Sequence[TaskId]:
-        found = await self._rows("matching", prefix=prefix, end=f"{prefix}\U0010ffff")
+    async def matching(self, prefix: str, *, team: str | None = None) -> Sequence[TaskId]:
+        end = f"{prefix}\U0010ffff"
+        found = await self._rows("matching", prefix=prefix, end=end, team=team)
         return [name for (name,) in found]
 
-    async def counts(self) -> Mapping[str, int]:
-        return dict(await self._rows("counts"))
+    async def counts(self, *, team: str | None = None) -> Mapping[str, int]:
+        return dict(await self._rows("counts", team=team))
 
     async def runs(
         self,
@@ -159,22 +176,32 @@ class Readings(ABC):
         ids: Sequence[RunId] | None = None,
         tasks: Sequence[TaskId] | None = None,
         live: bool = False,
+        during: Period | None = None,
+        team: str | None = None,
     ) -> Sequence[Run]:
         filters = {
             "runs_with_ids": ids is not None,
             "runs_of_tasks": tasks is not None,
             "runs_that_live": live,
+            "runs_during": during is not None,
+            "runs_in_team": team is not None,
         }
         asked = (name for name, is_asked in filters.items() if is_asked)
-        lists = {"ids": list(ids or ()), "tasks": list(tasks or ())}
-        return await self._nouns(Run, "runs", *asked, "oldest_run_first", **lists)
+        given: dict[str, Any] = {"ids": list(ids or ()), "tasks": list(tasks or ()), "team": team}
+        given |= during._asdict() if during else {}
+        return await self._nouns(Run, "runs", *asked, "oldest_run_first", **given)
 
     async def spent(
-        self, *, since: datetime, until: datetime | None = None, by: Sequence[str] = ()
+        self,
+        *,
+        since: datetime,
+        until: datetime | None = None,
+        by: Sequence[str] = (),
+        team: str | None = None,
     ) -> Sequence[Spent]:
-        asked = {f"by_{name}": name in by for name in nouns.BY}
-        found = await self._rows("spent", since=since, until=until, **asked)
-        return [nouns.spent(row) for row in found]
+        asked = {f"by_{name}": name in by for name in events.BY}
+        found = await self._rows("spent", since=since, until=until, team=team, **asked)
+        return [events.spent(row) for row in found]
 
     async def next_start(self) -> datetime | None:
         now, steady = self._now(), self._steady()
@@ -184,46 +211,34 @@ class Readings(ABC):
             due[-1] += now - steady
         return min(due, default=None)
 
-    async def questions(
+    async def records(
         self,
+        record: type[R],
         *,
-        ids: Sequence[QuestionId] | None = None,
+        ids: Sequence[str] | None = None,
         tasks: Sequence[TaskId] | None = None,
+        of: Sequence[str] | None = None,
+        since: datetime | None = None,
         open_only: bool = False,
-    ) -> Sequence[Question]:
-        filters = {
-            "questions_with_ids": ids is not None,
-            "questions_of_tasks": tasks is not None,
-            "questions_that_are_open": open_only,
-        }
-        asked = (name for name, is_asked in filters.items() if is_asked)
-        lists = {"ids": list(ids or ()), "tasks": list(tasks or ())}
-        return await self._nouns(Question, "questions", *asked, "oldest_question_first", **lists)
-
-    async def conflicts(self, *, since: datetime | None = None) -> Sequence[Conflict]:
-        return await self._nouns(Conflict, "conflicts", since=since)
-
-    async def repos(self) -> Sequence[Repo]:
-        return await self._nouns(Repo, "repos")
-
-    async def runners(self) -> Sequence[Runner]:
-        return await self._nouns(Runner, "runners")
-
-    async def lanes(self) -> Sequence[Lane]:
-        return await self._nouns(Lane, "lanes")
-
-    async def messages(self, *, open_only: bool = False) -> Sequence[Message]:
-        asked = ("messages_that_are_open",) if open_only else ()
-        return await self._nouns(Message, "messages", *asked, "oldest_message_first")
-
-    async def rests(self) -> Sequence[Rest]:
-        return await self._nouns(Rest, "rests")
-
-    async def workflows(self, *, ids: Sequence[str] | None = None) -> Sequence[Workflow]:
-        asked = () if ids is None else ("workflows_with_ids",)
-        return await self._nouns(
-            Workflow, "workflows", *asked, "oldest_workflow_first", ids=list(ids or ())
-        )
+        team: str | None = None,
+    ) -> Sequence[R]:
+        is_of_a_team = nouns.kind_of(record).is_of_a_team
+        if team and not is_of_a_team:
+            return ()
+        asked: dict[str, Any] = {}
+        if ids is not None:
+            asked["ids"] = list(ids)
+        if tasks is not None:
+            asked["tasks"] = list(tasks)
+        if of is not None:
+            asked["of"] = list(of)
+        if since is not None:
+            asked["since"] = since
+        if open_only:
+            asked["open_only"] = True
+        if team is not None and is_of_a_team:
+            asked["team"] = team
+        return await self._nouns(record, *_of_records(record, *asked), **asked)
 
     async def settings(self) -> Mapping[str, str]:
         return dict(await self._rows("settings"))
@@ -237,11 +252,14 @@ class Readings(ABC):
         kinds: Sequence[str] = (),
         limit: int = 1000,
         newest: bool = False,
+        team: str | None = None,
     ) -> Sequence[Event]:
         filters = {
             "events_before": before is not None,
             "events_of_task": task is not None,
             "events_of_kinds": bool(kinds),
+            "events_in_team": bool(team),
+            "events_in_no_team": team == NO_TEAM,
         }
         found = await self._rows(
             "events",
@@ -252,8 +270,9 @@ class Readings(ABC):
             task=task,
             kinds=list(kinds),
             limit=limit,
+            team=team,
         )
-        return [nouns.event(*row) for row in (reversed(found) if newest else found)]
+        return [events.event(*row) for row in (reversed(found) if newest else found)]
 
     async def last_seq(self) -> int:
         ((seq,),) = await self._rows("last_seq")

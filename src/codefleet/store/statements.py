@@ -1,7 +1,8 @@
 """SQL by name, read from a file in which `-- name: x` begins a statement and a comment says why.
 
-A statement is either whole, or a head that filters and an order are joined to. All of it is text
-from the file; values only ever travel as parameters.
+A statement is either whole, or a head that filters and an order are joined to. One with a `{slot}`
+in its name is a template: there is a statement for each record in `codefleet.store.nouns` that has
+all of its slots. All text is from the file and that table; values only ever travel as parameters.
 """
 
 import re
@@ -10,7 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from codefleet.store import nouns
+
 _NAME = "-- name: "
+_SLOT = re.compile(r"\{(\w+)\}")
 
 
 class Statements(dict[str, str]):
@@ -48,4 +52,15 @@ def _parsed(text: str) -> Iterator[tuple[str, str]]:
     for block in text.split(_NAME)[1:]:
         name, _, body = block.partition("\n")
         lines = (line for line in body.splitlines() if not line.startswith("--"))
-        yield name.strip(), "\n".join(lines).strip().removesuffix(";")
+        yield from _filled(name.strip(), "\n".join(lines).strip().removesuffix(";"))
+
+
+def _filled(name: str, body: str) -> Iterator[tuple[str, str]]:
+    """A statement, or all that a template stands for."""
+    slots = {*_SLOT.findall(name + body)}
+    if not slots:
+        yield name, body
+        return
+    for given in (kind.slots for kind in nouns.RECORDS):
+        if slots <= given.keys():
+            yield name.format_map(given), body.format_map(given)

@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, cast, get_args
 
+from codefleet.coder import Assignment, Coder, Start, Talker
 from codefleet.domain.errors import FleetError
 from codefleet.domain.model import Run, RunId, RunnerId, Task, TaskId, Usage
 from codefleet.domain.signals import Broke, Finished, Limited, Signal, Started, Used, Wants
 from codefleet.domain.words import Reason
-from codefleet.ports import Assignment, Coder, Start, Talker
 
 PROMPT = "Say hello -- and --this is no flag"
 HOSTILE = ("--help", "-x", "--model=other", "; rm x", "$(x)", "a b", "ü\n--x")

@@ -13,7 +13,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from codefleet.runner.custody import Process
+from codefleet.domain.model import Runner
+from codefleet.runner.process.custody import Process
 from codefleet.wiring import open_fleet
 from tests.gitrepo import SampleRepo, make_repo
 from tests.script import script
@@ -82,7 +83,7 @@ def repo(tmp_path: Path) -> SampleRepo:
 
 async def end_runners(home: Path) -> None:
     async with open_fleet(home, create=True) as fleet:
-        for runner in await fleet.store.runners():
+        for runner in await fleet.core.store.records(Runner):
             process = Process(runner.pid, int(runner.pid_started))
             process.send(signal.SIGTERM)
             await asyncio.wait_for(process.ended(), BOUND_S)

@@ -8,23 +8,26 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from codefleet.domain import workflow
+from codefleet.domain.access import AgentOf
 from codefleet.domain.errors import NotFound, Refused
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Draft, Run, RunnerId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.signals import Asks
 from codefleet.domain.views import InboxItem
 from codefleet.domain.words import Outcome, State
-from codefleet.doors.mcp.house import House
+from codefleet.domain.workflow import workflow
 from codefleet.doors.mcp.server import assemble
+from codefleet.doors.mcp.toolset import ServerContext
 from codefleet.fleet import Fleet
-from codefleet.fleet.tokens import secret
+from codefleet.fleet.dispatch import Dispatch
+from codefleet.fleet.key_files import secret
+from codefleet.fleet.own_run import OwnRun
 from codefleet.ports import TaskQuery, Write
-from codefleet.runner import custody
-from codefleet.runner.agents import notes, own_tools
-from codefleet.runner.places import Places
-from codefleet.runner.repos.repository import register
+from codefleet.runner.brief import notes, own_tools
+from codefleet.runner.paths import Paths
+from codefleet.runner.process import custody
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import BOUND_S, Caller
 from tests.gitrepo import SampleRepo, make_repo
@@ -42,14 +45,18 @@ async def fleet(home: Path, repo: SampleRepo) -> AsyncIterator[Fleet]:
 async def claimed(fleet: Fleet, repo: SampleRepo) -> Run:
     """The run of the most urgent task, in a worktree with notes."""
     seat = Seat("agent-1", RunnerId("r-1"), "here", "scripted")
-    (claim,) = await fleet.claim([seat], Want())
+    (claim,) = await Dispatch(fleet).claim([seat], ClaimFilter())
     folder = repo.path / notes.NAME
-    notes.lay_out(folder, claim.run.id, {notes.KNOWLEDGE: "", notes.QUESTIONS: ""})
-    return await fleet.note(claim.run, worktree=str(repo.path), base=repo.sha("HEAD"))
+    notes.write_all(folder, claim.run.id, {notes.KNOWLEDGE: "", notes.QUESTIONS: ""})
+    return await Dispatch(fleet).note(claim.run, worktree=str(repo.path), base=repo.sha("HEAD"))
+
+
+def as_agent(fleet: Fleet, run: Run) -> Fleet:
+    return fleet.acting_as(AgentOf(run=run.id))
 
 
 def acting_for(fleet: Fleet, run: Run) -> Client:
-    return Client(assemble(House(fleet, fleet.token(run.id)), ["agent"], "1"))
+    return Client(assemble(ServerContext(as_agent(fleet, run)), ["agent"], "1"))
 
 
 async def test_an_agent_reports_and_notes_in_its_own_run(fleet: Fleet, repo: SampleRepo) -> None:
@@ -82,7 +89,7 @@ async def test_a_question_is_in_the_inbox_and_its_answer_is_what_the_call_return
         item = await asked(fleet)
         assert (item.kind, item.task, item.options) == ("question", task.id, ("80", "443"))
         assert (await fleet.get(task.id)).state is State.RUNNING
-        assert await fleet.settled([await fleet.get(task.id)])
+        assert [seen.settled async for seen in fleet.watch([task.id], within=0)] == [True]
         answered = await fleet.answer(task.id, "443")
         told = (await asking).structured_content
     assert answered.state is State.RUNNING
@@ -103,7 +110,7 @@ async def test_a_question_that_nobody_answers_in_time_stays_and_asked_again_is_t
             assert told["answer"] is None
             assert "End your turn" in told["now"]
     assert [item.text for item in await fleet.inbox()] == ["Which port?"]
-    assert (await fleet.ask(run, None)).state is State.ASKING
+    assert (await Dispatch(fleet).ask(run, None)).state is State.ASKING
     assert [item.text for item in await fleet.inbox()] == ["Which port?"]
     assert (await fleet.answer(task.id, "443")).state is State.PENDING
 
@@ -113,9 +120,9 @@ async def test_a_task_goes_on_when_all_of_its_questions_are_answered(
 ) -> None:
     (task,) = await fleet.add([Draft(title="Work")])
     run = await claimed(fleet, repo)
-    await fleet.pose(run, Asks("Which port?"))
-    second = await fleet.pose(run, Asks("Which host?"))
-    assert (await fleet.ask(run, Asks("Which user?"))).state is State.ASKING
+    await OwnRun(as_agent(fleet, run)).pose(Asks("Which port?"))
+    second = await OwnRun(as_agent(fleet, run)).pose(Asks("Which host?"))
+    assert (await Dispatch(fleet).ask(run, Asks("Which user?"))).state is State.ASKING
     assert len(await fleet.inbox()) == 3
     assert (await fleet.answer(second.id, "here")).state is State.ASKING
     assert (await fleet.answer(task.id, "443")).state is State.ASKING
@@ -127,16 +134,17 @@ async def test_an_answer_that_comes_as_the_run_ends_lets_the_task_go_on_at_once(
 ) -> None:
     (task,) = await fleet.add([Draft(title="Work")])
     run = await claimed(fleet, repo)
-    await fleet.pose(run, Asks("Which port?"))
+    await OwnRun(as_agent(fleet, run)).pose(Asks("Which port?"))
     await fleet.answer(task.id, "443")
-    assert (await fleet.ask(run, None)).state is State.PENDING
+    assert (await Dispatch(fleet).ask(run, None)).state is State.PENDING
 
 
 async def test_a_cancelled_task_has_no_question_left_in_the_inbox(
     fleet: Fleet, repo: SampleRepo
 ) -> None:
     (task,) = await fleet.add([Draft(title="Work")])
-    await fleet.pose(await claimed(fleet, repo), Asks("Which port?"))
+    run = await claimed(fleet, repo)
+    await OwnRun(as_agent(fleet, run)).pose(Asks("Which port?"))
     await fleet.cancel(task.id)
     assert await fleet.inbox() == []
     with pytest.raises(NotFound, match="has no open question"):
@@ -165,7 +173,7 @@ async def asked(fleet: Fleet) -> InboxItem:
     """The one question, once it is in the inbox."""
     async with asyncio.timeout(BOUND_S):
         while not (found := await fleet.inbox()):
-            await fleet.store.changed(await fleet.store.last_seq(), within=0.1)
+            await fleet.core.store.changed(await fleet.core.store.last_seq(), within=0.1)
     (item,) = found
     return item
 
@@ -235,7 +243,7 @@ async def test_an_agent_gives_no_flags_to_the_program_of_another(
             assert (await Caller(client).refused("create_task", tasks=[wild]))["code"] == "refused"
     stage = {"name": "wild", "prompt": "Paint", "extra_args": ["--yolo"]}
     with pytest.raises(Refused, match="arguments of another agent's program"):
-        await fleet.acting_for(run.id).start(workflow.parse({"stages": [stage]}))
+        await as_agent(fleet, run).start(workflow.parse({"stages": [stage]}))
     assert len(await fleet.list(TaskQuery())) == 1
 
 
@@ -249,22 +257,23 @@ async def test_an_agent_gets_around_no_review(fleet: Fleet, repo: SampleRepo) ->
         await Caller(client)("create_task", tasks=[{"title": "Fair", "lands": "review"}])
     stage = {"name": "sly", "prompt": "Paint", "landing": "queue"}
     with pytest.raises(Refused, match="lands automatically"):
-        await fleet.acting_for(run.id).start(workflow.parse({"stages": [stage]}))
+        await as_agent(fleet, run).start(workflow.parse({"stages": [stage]}))
     assert len(await fleet.list(TaskQuery())) == 2
 
 
 async def test_an_agent_decides_nothing_that_is_for_a_human(fleet: Fleet, repo: SampleRepo) -> None:
     (mine, other) = await fleet.add([Draft(title="Mine", priority=5), Draft(title="Other")])
     run = await claimed(fleet, repo)
-    question = await fleet.pose(run, Asks("May it use shell?", ("allow", "deny"), "shell", "rm"))
+    asks = Asks("May it use shell?", ("allow", "deny"), "shell", "rm")
+    question = await OwnRun(as_agent(fleet, run)).pose(asks)
     all_tools = ["agent", "commander", "workers", "team"]
-    bound = assemble(House(fleet, fleet.token(run.id)), all_tools, "1")
+    bound = assemble(ServerContext(as_agent(fleet, run)), all_tools, "1")
     async with Client(bound) as client:
         call = Caller(client)
         assert await call.refused("answer_question", id=question.id, answer="allow")
         for tool in ("land", "cancel", "retry"):
             for task in (mine.id, other.id):
-                assert (await call.refused(tool, task_id=task))["code"] == "refused"
+                assert (await call.refused(tool, task_id=task))["code"] == "forbidden"
         await call.refused("reject", task_id=other.id, reason="no")
         await call.refused("assign_task", task_id=other.id, agent="agent-1")
         await call.refused("cancel_worker", worker_id=other.id)
@@ -284,12 +293,12 @@ async def test_a_key_that_a_living_agent_printed_is_told_to_no_client(
     (home / "fleet.toml").write_text('environment = ["SHOP_TOKEN"]\n')
     await fleet.add([Draft(title="Work")])
     run = await claimed(fleet, repo)
-    folder = Places(home).run(run)
+    folder = Paths(home).run(run)
     folder.mkdir(parents=True)
     said = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6 not-like-any-key-at-all"
     for name in ("stdout.jsonl", "stderr.log"):
         (folder / name).write_text(f"I found {said}\n")
-    async with Client(assemble(House(fleet), ["workers"], "1")) as client:
+    async with Client(assemble(ServerContext(fleet), ["workers"], "1")) as client:
         given = {"worker_id": run.task, "include_logs": True}
         found = await Caller(client)("collect_worker_result", **given)
         log = await client.read_resource(f"fleet://runs/{run.id}/log")
@@ -304,7 +313,7 @@ async def test_an_agent_puts_nobody_to_work_in_another_repository(
     other = make_repo(tmp_path / "other")
     await fleet.add([Draft(title="Root")])
     run = await claimed(fleet, repo)
-    bound = assemble(House(fleet, fleet.token(run.id)), ["workers", "team"], "1")
+    bound = assemble(ServerContext(as_agent(fleet, run)), ["workers", "team"], "1")
     worker = {"task_name": "Paint", "prompt": "Paint"}
     async with Client(bound) as client:
         call = Caller(client)
@@ -320,8 +329,8 @@ async def test_a_token_is_good_for_its_own_run_while_it_lives(
 ) -> None:
     await fleet.add([Draft(title="Work")])
     run = await claimed(fleet, repo)
-    token = fleet.token(run.id)
-    assert (await fleet.run_of(token)).id == run.id
+    token = Dispatch(fleet).token(run.id)
+    assert (await fleet.with_token(token)).actor == AgentOf(run=run.id)
     for wrong in (
         "",
         "x",
@@ -331,16 +340,16 @@ async def test_a_token_is_good_for_its_own_run_while_it_lives(
         f"{run.id}:é",
     ):
         with pytest.raises(Refused):
-            await fleet.run_of(wrong)
-    await fleet.store.write(
+            await fleet.with_token(wrong)
+    await fleet.core.store.write(
         Write(runs=[run.evolve(outcome=Outcome.CANCELLED, version=run.version + 1)])
     )
     with pytest.raises(Refused, match="is over"):
-        await fleet.run_of(token)
+        await fleet.with_token(token)
 
 
 @pytest.mark.parametrize("held", ["", "short", "x" * 31])
-@pytest.mark.parametrize("name", ["runs.key", "mcp.token"])
+@pytest.mark.parametrize("name", ["runs.key", "owner.token"])
 def test_a_secret_that_can_be_guessed_is_refused(home: Path, name: str, held: str) -> None:
     file = home / "keys" / name
     file.parent.mkdir(parents=True)
@@ -359,7 +368,7 @@ async def test_tools_find_a_store_that_only_a_variable_of_the_runner_names(
         await register(fleet, repo.path)
         await fleet.add([Draft(title="Work")])
         run = await claimed(fleet, repo)
-        folder = Places(home).run(run)
+        folder = Paths(home).run(run)
         folder.mkdir(parents=True)
         token = own_tools.grant(fleet, run.id, folder)
         command, *args = own_tools.call(home, token)

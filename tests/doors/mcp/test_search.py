@@ -7,10 +7,10 @@ import pytest
 from mcp.client.client import Client
 
 from codefleet.domain.model import Draft
-from codefleet.doors.mcp.house import House
 from codefleet.doors.mcp.server import assemble
-from codefleet.fleet import Fleet, searching
-from codefleet.runner.repos.repository import register
+from codefleet.doors.mcp.toolset import ServerContext
+from codefleet.fleet import Fleet, similar
+from codefleet.runner.repos import register
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import Caller
 from tests.gitrepo import SampleRepo
@@ -24,7 +24,7 @@ async def fleet(home: Path, repo: SampleRepo) -> AsyncIterator[Fleet]:
 
 
 async def found(fleet: Fleet, query: str) -> list[str]:
-    async with Client(assemble(House(fleet), ["commander"], "1")) as client:
+    async with Client(assemble(ServerContext(fleet), ["commander"], "1")) as client:
         told = await Caller(client)("find_similar_tasks", query=query)
     return [task["title"] for task in told["tasks"]]
 
@@ -50,7 +50,7 @@ async def test_the_nearest_comes_first_and_a_word_spelt_otherwise_is_found_too(
 async def test_an_old_task_is_found_by_its_words_however_many_came_after_it(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "NEWEST", 5)
+    monkeypatch.setattr(similar, "NEWEST", 5)
     await fleet.add([Draft(title="Validate the registration form")])
     await fleet.add([Draft(title=f"Paint wall {number}") for number in range(20)])
     await fleet.cancel((await fleet.search("registration"))[0][1].id)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from codefleet.domain.model import TaskId
+from codefleet.domain.model import Runner, TaskId
 from codefleet.wiring import open_fleet
 from tests.doors.mcp.conftest import BOUND_S, connected
 from tests.gitrepo import SampleRepo
@@ -133,7 +133,7 @@ async def test_a_workflow_finishes_when_its_server_ends_and_a_new_server_shows_i
     assert {"plan.txt", "left.txt", "right.txt", "join.txt"} <= set(files)
     assert repo.read(branch, "join.txt") == "The plan is made\n"
     async with open_fleet(home) as fleet:
-        runs = await fleet.store.runs()
+        runs = await fleet.core.store.runs()
         assert len(runs) == len({run.task for run in runs}) == 4
         assert [e.kind for e in await fleet.events()].count("runner.started") == 1
 
@@ -142,7 +142,7 @@ async def test_a_workflow_finishes_when_its_server_ends_and_a_new_server_shows_i
 def test_older_revisions_of_the_protocol_are_spoken(home: Path, version: str) -> None:
     server = RawServer()
     assert server.begin(version) == version
-    assert len(server.ask("tools/list")["tools"]) == 30
+    assert len(server.ask("tools/list")["tools"]) == 37
     assert server.call("list_workers")["count"] == 0
     assert server.close() == 0
 
@@ -189,8 +189,8 @@ async def test_the_runner_ends_by_itself_when_there_is_nothing_left_to_do(
         await call("wait", ids=[made], timeout_seconds=60)
     async with open_fleet(home) as fleet:
         async with asyncio.timeout(BOUND_S):
-            while await fleet.store.runners():
-                await fleet.store.changed(await fleet.store.last_seq(), within=0.5)
+            while await fleet.core.store.records(Runner):
+                await fleet.core.store.changed(await fleet.core.store.last_seq(), within=0.5)
 
 
 def _stage(name: str, *steps: str, needs: Sequence[int] = ()) -> dict[str, Any]:
@@ -207,4 +207,4 @@ async def _running(home: Path, *workers: str) -> None:
     """Wait until one of these workers is running."""
     async with open_fleet(home) as fleet, asyncio.timeout(BOUND_S):
         while not any(run.worktree for run in await fleet.runs_of(*map(TaskId, workers))):
-            await fleet.store.changed(await fleet.store.last_seq(), within=0.5)
+            await fleet.core.store.changed(await fleet.core.store.last_seq(), within=0.5)

@@ -128,7 +128,7 @@ async def test_all_default_tools_are_described_in_less_than_twenty_kilobytes(hom
     async with connected() as call:
         listed = await call.client.list_tools()
     text = listed.model_dump_json(by_alias=True, exclude_none=True)
-    assert len(listed.tools) == 30
+    assert len(listed.tools) == 37
     assert len(text) < 20_000
     assert all(len(tool.description or "") > 40 for tool in listed.tools)
 

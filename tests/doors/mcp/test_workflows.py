@@ -129,3 +129,23 @@ def test_without_a_command_humans_get_help_and_clients_of_codefleet_a_server(hom
     assert "Usage: fleet" in program(stdin="").out
     assert "Usage: fleet" in on_a_terminal()
     assert tuple(CLI_DEFAULT.split(",")) == DEFAULT
+
+
+async def test_a_cancelled_task_is_told_with_all_that_it_holds_up(
+    home: Path, repo: SampleRepo
+) -> None:
+    async with connected() as call:
+        made = await call(
+            "create_task",
+            repo_path=str(repo.path),
+            tasks=[
+                {"title": "Paint", "name": "paint", "assignee": "nobody"},
+                {"title": "Dry", "name": "dry", "needs": ["paint"]},
+                {"title": "Admire", "needs": ["dry"]},
+            ],
+        )
+        paint, dry, admire = (task["task_id"] for task in made["tasks"])
+        assert (await call("analyze_dependencies"))["failures"] == []
+        await call("cancel", task_id=paint)
+        told = await call("analyze_dependencies")
+        assert told["failures"] == [{"task_id": paint, "holds_up": [dry, admire]}]

@@ -14,15 +14,16 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
-from codefleet.domain.checking import checked
 from codefleet.domain.events import event
 from codefleet.domain.lifecycle import Seat
 from codefleet.domain.model import Repo, Rest, Run, Runner, Task, TaskId, Usage
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
 from codefleet.domain.signals import Asks
+from codefleet.domain.validation import checked
 from codefleet.domain.words import Reason
 from codefleet.doors.cli.screen.app import FleetApp
 from codefleet.fleet import Fleet
+from codefleet.fleet.dispatch import Dispatch
 from codefleet.ports import Write
 from codefleet.wiring import open_fleet
 from tests.store.samples import StillClock
@@ -63,7 +64,7 @@ class Scene:
         self.runner: Runner
 
     async def begin(self, seats: int = 6) -> None:
-        self.runner = await self.fleet.join(
+        self.runner = await Dispatch(self.fleet).join(
             host="laptop", pid=1, pid_started=1.0, seats=seats, coder=None
         )
 
@@ -71,30 +72,30 @@ class Scene:
         now = self.clock.now()
         plain = {"title": title, "repo": "shop", "created_at": now, "updated_at": now}
         task = checked(Task, {"id": TaskId(id), **plain, **fields})
-        await self.fleet.store.write(
+        await self.fleet.core.store.write(
             Write(tasks=[task], events=[event("task.added", now, title, task=task)])
         )
         return task
 
     async def start(self, id: str, agent: str = "agent-1") -> Run:
         """Let an agent take this task."""
-        self.runner = await self.fleet.beat(self.runner)
+        self.runner = await Dispatch(self.fleet).heartbeat(self.runner)
         seat = Seat(agent, self.runner.id, "laptop", "claude")
-        claimed = await self.fleet.store.claim(
-            [seat], Want(tasks=(TaskId(id),)), lease=timedelta(days=1)
+        claimed = await self.fleet.core.store.claim(
+            [seat], ClaimFilter(tasks=(TaskId(id),)), lease=timedelta(days=1)
         )
         return claimed[0].run
 
     async def tell(self, run: Run, kind: str, text: str, **changes: Any) -> Run:
         now = self.clock.now()
-        return await self.fleet.note(run, [event(kind, now, text, run=run)], **changes)
+        return await Dispatch(self.fleet).note(run, [event(kind, now, text, run=run)], **changes)
 
     async def finish(self, id: str, minutes: float = USUAL_MIN) -> None:
         """Let an agent work on this task, and land its work."""
         run = await self.start(id)
         self.clock.advance(minutes=minutes)
-        await self.fleet.submit(run, approved=True)
-        await self.fleet.landed(TaskId(id), sha1(id.encode()).hexdigest())
+        await Dispatch(self.fleet).submit(run, approved=True)
+        await Dispatch(self.fleet).landed(TaskId(id), sha1(id.encode()).hexdigest())
 
 
 @asynccontextmanager
@@ -102,7 +103,9 @@ async def scene(home: Path) -> AsyncIterator[Scene]:
     """An empty fleet with one repository."""
     clock = StillClock()
     async with open_fleet(home, create=True, clock=clock, flags={"durability": "normal"}) as fleet:
-        await fleet.store.write(Write(repos=[Repo(name="shop", path=str(home), trunk="main")]))
+        await fleet.core.store.write(
+            Write(records=[Repo(name="shop", path=str(home), trunk="main")])
+        )
         yield Scene(fleet, clock)
 
 
@@ -127,38 +130,40 @@ async def busy(scene: Scene) -> None:
         used = Usage(input_tokens=1000, output_tokens=200, cost_usd=usd)
         run = await scene.tell(run, kind, doing, usage=used, context=context)
         billed = {**used.plain(), "repo": "shop", "source": "reported", "coder": "claude"}
-        await fleet.note(run, [event("run.used", clock.now(), run=run, **billed)])
-    scene.runner = await fleet.beat(scene.runner)
+        await Dispatch(fleet).note(run, [event("run.used", clock.now(), run=run, **billed)])
+    scene.runner = await Dispatch(fleet).heartbeat(scene.runner)
 
 
 async def ask(scene: Scene) -> None:
     """A question, a permission request, a review, a failure, a login, a waiting landing."""
     fleet, clock = scene.fleet, scene.clock
     await scene.add("q2v8ynrt", "Export the day's sales")
-    await fleet.ask(
+    await Dispatch(fleet).ask(
         await scene.start("q2v8ynrt"),
         Asks("Which format should be the default?", ("table", "json", "csv")),
     )
     await scene.add("p7x3bskd", "Update the lock file")
     asks = Asks("May it use Bash?\nnpm install", tool="Bash", detail="npm install")
-    await fleet.ask(await scene.start("p7x3bskd"), asks)
+    await Dispatch(fleet).ask(await scene.start("p7x3bskd"), asks)
     await scene.add("c6h9zfmw", "Let the till print in two colours")
-    await fleet.submit(await scene.start("c6h9zfmw"), approved=False)
+    await Dispatch(fleet).submit(await scene.start("c6h9zfmw"), approved=False)
     await scene.add("m4k2wtqa", "Port the importer to the new API")
     failing = await scene.start("m4k2wtqa")
     config = fleet.config
     for _ in range(config.attempts):
-        task = await fleet.fail(failing, Reason.CHECKS_FAILED, "pytest: 2 failed", config)
+        task = await Dispatch(fleet).fail(failing, Reason.CHECKS_FAILED, "pytest: 2 failed", config)
         if task.state == "pending":
             clock.advance(minutes=6)
             failing = await scene.start("m4k2wtqa")
     for id, title in (("r5j8ndvc", "Sort the shelves"), ("x9b4gmhs", "Count what is left")):
         await scene.add(id, title)
-        await fleet.submit(await scene.start(id), approved=True)
-    await fleet.waits(await fleet.get("x9b4gmhs"), "your working tree has local edits on main")
+        await Dispatch(fleet).submit(await scene.start(id), approved=True)
+    await Dispatch(fleet).record_landing_wait(
+        await fleet.get("x9b4gmhs"), "your working tree has local edits on main"
+    )
     now = clock.now()
     note = "log in: claude /login"
-    await fleet.rest(Rest(account="claude", reason=Reason.AUTH, note=note, since=now))
+    await Dispatch(fleet).rest(Rest(account="claude", reason=Reason.AUTH, note=note, since=now))
     clock.advance(minutes=3)
 
 

@@ -15,6 +15,7 @@ from codefleet.doors.cli.screen.app import FleetApp
 from codefleet.doors.cli.screen.lines import Lines
 from codefleet.doors.cli.screen.view import ScreenView
 from codefleet.fleet import Fleet
+from codefleet.fleet.dispatch import Dispatch
 from tests.doors.screen.scene import HOSTILE, Scene, busy, scene
 
 BOUND_S = 30.0
@@ -104,7 +105,7 @@ async def test_a_question_is_answered_by_the_number_of_an_option(screen: Screen)
     await screen.until(lambda: len(screen.app.screen_stack) == 2)
     await screen.press("2")
     await screen.until_state("q2v8ynrt", State.PENDING)
-    (question,) = await screen.fleet.questions_of((await screen.fleet.get("q2v8ynrt")).id)
+    (question,) = (await screen.fleet.details("q2v8ynrt")).questions
     assert question.answer == "json"
     await screen.until(lambda: "q2v8ynrt continues" in screen.toasts)
     await screen.until(lambda: "Which format" not in screen.text())
@@ -116,7 +117,7 @@ async def test_a_permission_takes_own_words(screen: Screen) -> None:
     await screen.until(lambda: len(screen.app.screen_stack) == 2)
     await screen.press("tab", *"deny:", "space", *"no", "enter")
     await screen.until_state("p7x3bskd", State.PENDING)
-    (question,) = await screen.fleet.questions_of((await screen.fleet.get("p7x3bskd")).id)
+    (question,) = (await screen.fleet.details("p7x3bskd")).questions
     assert question.answer == "deny: no"
 
 
@@ -158,7 +159,7 @@ async def test_words_are_sent_to_an_agent(screen: Screen) -> None:
     await screen.until(lambda: len(screen.app.screen_stack) == 2)
     await screen.press(*"mind", "enter")
     await screen.until(lambda: "gets it" in screen.toasts)
-    (message,) = await screen.fleet.unread()
+    (message,) = (await screen.fleet.details("k3m9x2pa")).unread
     assert (message.task, message.text) == ("k3m9x2pa", "mind")
 
 
@@ -232,7 +233,7 @@ async def test_while_the_store_is_away_the_last_board_stays(
 async def test_the_screen_follows_what_happens(screen: Screen) -> None:
     await screen.scene.add("zzzzzzzz", "Comes later")
     await screen.until(lambda: "Comes later" in screen.text())
-    await screen.fleet.landed((await screen.fleet.get("r5j8ndvc")).id, "f" * 40)
+    await Dispatch(screen.fleet).landed((await screen.fleet.get("r5j8ndvc")).id, "f" * 40)
     await screen.until(lambda: "5 of 18 done" in screen.text("head"))
     assert "fffffff" in screen.text()
 

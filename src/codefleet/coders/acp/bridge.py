@@ -1,7 +1,7 @@
 """The bridge to an ACP agent: a program that a keeper starts as if it were the agent itself.
 
     python -P bridge.py [--mode=M] [--model=M] [--auth=A] [--resume=S] [--judged=TOOLS ...]
-        [--server=WORD ...] -- AGENT [ARGUMENT ...]
+        [--server=WORD ...] [--endpoint=URL] -- AGENT [ARGUMENT ...]
 
 It starts the agent in its own folder and speaks the Agent Client Protocol with it, and the fleet's
 own protocol (see jsonl.py) with the runner. SIGTERM and SIGINT cancel the turn and end the bridge.
@@ -12,21 +12,22 @@ import asyncio
 import os
 import sys
 
+from codefleet.coders import mcp_config
 from codefleet.coders.acp import wire
-from codefleet.coders.acp.telling import tell
-from codefleet.coders.acp.wish import Wish
+from codefleet.coders.acp.bridge_options import Wish
+from codefleet.coders.acp.bridge_output import tell
 
 
 async def main(argv: list[str]) -> int:
     """Start the agent, and talk with it until the end."""
     parser = argparse.ArgumentParser(prog="bridge", allow_abbrev=False)
-    for name in ("mode", "model", "auth", "resume"):
+    for name in ("mode", "model", "auth", "resume", "endpoint"):
         parser.add_argument(f"--{name}")
     for name in ("judged", "server"):
         parser.add_argument(f"--{name}", action="append", default=[])
     parser.add_argument("agent", nargs="+")
     given = vars(parser.parse_args(argv))
-    command = given.pop("agent")
+    command, token = given.pop("agent"), os.environ.pop(mcp_config.TOKEN, "")
     try:
         agent = await wire.start(command, os.environ)
     except OSError as wrong:
@@ -36,7 +37,7 @@ async def main(argv: list[str]) -> int:
     # Imported only now, because the library loads slowly: the agent starts meanwhile.
     from codefleet.coders.acp.conversation import Conversation
 
-    return await Conversation(agent, Wish(**given)).run()
+    return await Conversation(agent, Wish(**given, token=token)).run()
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from codefleet.coders import jsonl
+from codefleet.coder import Abilities, Assignment, Start
+from codefleet.coders import jsonl, mcp_config
 from codefleet.coders.options import PROVIDER_KEYS, Options, flag
 from codefleet.domain.errors import BadConfig
 from codefleet.domain.signals import Signal, Wants
-from codefleet.ports import Abilities, Assignment, Start
 
 PROGRAM = Path(__file__).with_name("bridge.py")
 PROMPT = "prompt"
@@ -44,6 +44,7 @@ class Acp:
         says_when_done=True,
         reports_context=True,
         talks=True,
+        http_tools=True,
         keys=PROVIDER_KEYS,
     )
 
@@ -64,9 +65,10 @@ class Acp:
                 *flag("resume", assignment.resume),
                 *(f"--judged={tools}" for tools in assignment.judged),
                 *(f"--server={word}" for word in assignment.tools),
+                *flag("endpoint", assignment.endpoint.url if assignment.endpoint else None),
                 *("--", *argv, *options.texts("args")),
             ],
-            env=options.env(),
+            env=options.env(**mcp_config.token_variable(assignment.endpoint)),
             stdin=self.say(PROMPT, assignment.prompt) + "\n",
             listens=True,
         )

@@ -9,13 +9,13 @@ from acp import RequestError
 from acp.connection import Connection
 
 from codefleet.coders.acp import failures
-from codefleet.coders.acp.hearing import Hearing
+from codefleet.coders.acp.bridge_input import Hearing
+from codefleet.coders.acp.bridge_options import Wish
+from codefleet.coders.acp.bridge_output import tell
 from codefleet.coders.acp.reading import Reading
 from codefleet.coders.acp.requests import Requests
 from codefleet.coders.acp.session import Refused, Session
-from codefleet.coders.acp.telling import tell
 from codefleet.coders.acp.wire import Wire
-from codefleet.coders.acp.wish import Wish
 
 OPENS_WITHIN_S = 120
 CANCELS_WITHIN_S = 3
@@ -30,7 +30,7 @@ class Conversation:
         self._hearing, self._reading = Hearing(), Reading(worktree)
         requests = Requests(worktree, wish.judged, self._hearing, self._reading)
         self._connection = Connection(requests.handle, agent)
-        self._session = Session(self._connection, requests, str(worktree), wish.server)
+        self._session = Session(self._connection, requests, str(worktree))
 
     async def run(self) -> int:
         """Work until there is no more to do, it is stopped, or it fails."""

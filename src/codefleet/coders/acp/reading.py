@@ -12,6 +12,7 @@ from typing import Any
 
 from codefleet.coders.jsonl import Fields, amount, text
 from codefleet.coders.tools import detail
+from codefleet.domain.signals import DELETED, MODIFIED
 
 Line = dict[str, Any]
 
@@ -78,13 +79,16 @@ class Reading:
         if id not in self._begun and status != "pending":
             self._begun.add(id)
             yield from self._message_over()
-            yield {"type": "tool", "name": kind, "detail": self._about(call)}
+            yield {"type": "tool", "name": kind, "detail": self._about(call), "call": id}
         if status in ENDED:
-            yield {"type": "tool", "name": kind, "done": True}
+            result = _result(call)[-LONGEST:]
+            yield {"type": "tool", "name": kind, "done": True, "call": id, "result": result}
             self._begun.discard(id)
             del self._calls[id]
         if status == "completed" and kind in CHANGES:
-            yield from ({"type": "file", "path": path} for path in self._paths(call))
+            change = DELETED if kind == "delete" else MODIFIED
+            for path in self._paths(call):
+                yield {"type": "file", "path": path, "change": change}
 
     def _known(self, news: Fields) -> Fields:
         """All that is known of a call so far: updates contain only what is new."""
@@ -122,6 +126,16 @@ class Reading:
 
 def _kind(call: Fields) -> str:
     return text(call.get("kind")) or "other"
+
+
+def _result(call: Fields) -> str:
+    """The texts that a call came to; a terminal or a diff is shown elsewhere."""
+    found = []
+    for part in _list(call.get("content")):
+        match part:
+            case {"type": "content", "content": {"type": "text", "text": str(words)}}:
+                found.append(text(words))
+    return "\n".join(found)
 
 
 def _named(call: Fields) -> Iterator[str]:

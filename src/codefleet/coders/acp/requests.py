@@ -10,11 +10,11 @@ from typing import Any
 
 from acp import RequestError
 
-from codefleet.coders.acp.hearing import Hearing
+from codefleet.coders.acp.bridge_input import Hearing
+from codefleet.coders.acp.bridge_output import tell
 from codefleet.coders.acp.reading import Reading
-from codefleet.coders.acp.telling import tell
 from codefleet.coders.jsonl import Fields, text
-from codefleet.domain.policy import is_meant
+from codefleet.domain.permissions import is_meant
 
 ONCE = {True: "allow_once", False: "reject_once", None: ""}
 """Never "always": lasting permissions belong in the fleet's policy, not in the agent's."""

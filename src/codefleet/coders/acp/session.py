@@ -8,10 +8,11 @@ from typing import Any
 from acp import PROTOCOL_VERSION, RequestError
 from acp.connection import Connection
 
-from codefleet.coders import own_server
+from codefleet.coder import Endpoint
+from codefleet.coders import mcp_config
 from codefleet.coders.acp import failures
+from codefleet.coders.acp.bridge_options import Wish
 from codefleet.coders.acp.requests import Requests
-from codefleet.coders.acp.wish import Wish
 from codefleet.coders.jsonl import Fields, text
 
 ABLE = {"fs": {"readTextFile": False, "writeTextFile": True}, "terminal": False}
@@ -29,13 +30,10 @@ class Refused(Exception):
 class Session:
     """The agent's side of the conversation, as calls."""
 
-    def __init__(
-        self, connection: Connection, requests: Requests, worktree: str, server: Sequence[str] = ()
-    ) -> None:
-        """`server` is the command of an MCP server whose tools the agent gets, if any."""
+    def __init__(self, connection: Connection, requests: Requests, worktree: str) -> None:
         self._ask, self._tell = connection.send_request, connection.send_notification
         self._requests = requests
-        self._where = {"cwd": worktree, "mcpServers": _servers(server)}
+        self._where: dict[str, Any] = {"cwd": worktree, "mcpServers": []}
         self.id = ""
         self.model: str | None = None
 
@@ -49,6 +47,7 @@ class Session:
         agent = _fields(await self._ask("initialize", hello))
         if (version := agent.get("protocolVersion")) != PROTOCOL_VERSION:
             raise Refused(f"it speaks version {version} of ACP, not 1", "coder_missing")
+        self._where["mcpServers"] = _servers(agent, wish)
         try:
             begun = await self._begin(agent, wish.resume)
         except RequestError as error:
@@ -117,10 +116,18 @@ class Session:
             raise Refused(why, "coder_missing") from None
 
 
-def _servers(call: Sequence[str]) -> list[Fields]:
-    if not call:
+def _servers(agent: Fields, wish: Wish) -> list[Fields]:
+    """The run's own MCP server, in a way that the agent can reach it."""
+    match agent.get("agentCapabilities"):
+        case {"mcpCapabilities": {"http": True}} if wish.endpoint:
+            headers = mcp_config.headers(Endpoint(wish.endpoint, wish.token))
+            sent = [{"name": name, "value": value} for name, value in headers.items()]
+            where = {"type": "http", "url": wish.endpoint, "headers": sent}
+            return [{"name": mcp_config.NAME, **where}]
+    if not wish.server:
         return []
-    return [{"name": own_server.NAME, "command": call[0], "args": list(call[1:]), "env": []}]
+    command, *args = wish.server
+    return [{"name": mcp_config.NAME, "command": command, "args": args, "env": []}]
 
 
 def _way_back(agent: Fields) -> str | None:

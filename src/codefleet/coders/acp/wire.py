@@ -5,10 +5,11 @@ import json
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
+from codefleet import platform
 from codefleet.coders import trouble
+from codefleet.platform import groups
 
 LONGEST_LINE = 64 << 20
 LAST_WORDS = 8000
@@ -81,8 +82,7 @@ class Wire:
         return bool(done)
 
     def _send(self, urge: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, urge)
+        groups.send(self._process.pid, urge)
 
     async def _pass_on_complaints(self) -> None:
         assert self._process.stderr
@@ -107,16 +107,7 @@ async def start(argv: Sequence[str], env: Mapping[str, str]) -> Wire:
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
     """Wait for the agent itself; asyncio's own wait includes everything that holds its pipes."""
-    gone = asyncio.Event()
-    with suppress(ProcessLookupError):
-        handle = os.pidfd_open(process.pid)
-        loop = asyncio.get_running_loop()
-        loop.add_reader(handle, gone.set)
-        try:
-            await gone.wait()
-        finally:
-            loop.remove_reader(handle)
-            os.close(handle)
+    await platform.processes().child_ended(process.pid)
     while process.returncode is None:  # noqa: ASYNC110  # asyncio is about to notice
         await asyncio.sleep(0.01)
 

@@ -1,25 +1,25 @@
 """Add tasks: one from the command line, or many from a file."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from codefleet.domain.checking import checked
-from codefleet.domain.errors import BadConfig, Invalid, NotFound
+from codefleet.domain.drafting import entry_name
+from codefleet.domain.errors import Invalid, NotFound
 from codefleet.domain.model import Budget, Draft, Repo, Task
+from codefleet.domain.validation import checked
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import call, coder_exists, complete_task, json_option, say
-from codefleet.doors.cli.drafts import entry_name, read_drafts, read_text
+from codefleet.doors.cli.call import call, complete_task, json_option, say
+from codefleet.doors.cli.drafts import read_drafts, read_text
 from codefleet.doors.cli.kinds import amount, size, whole_number
-from codefleet.doors.cli.moment import moment
-from codefleet.doors.cli.place import repo_name
+from codefleet.doors.cli.missing import point_out_missing
+from codefleet.doors.cli.moment import moment, now
+from codefleet.doors.cli.repo_choice import repo_name
 from codefleet.doors.cli.text import clean
 
 if TYPE_CHECKING:
-    from codefleet.config import Config
     from codefleet.fleet import Fleet
 
 COMPARED = 20
@@ -58,6 +58,7 @@ COMPARED = 20
     "--timeout", "timeout_s", type=amount, metavar="S", help="Time limit of a run, in seconds."
 )
 @click.option("--assign", "assignee", metavar="AGENT", help="Only this agent may take it.")
+@click.option("--team", metavar="NAME", help="The team that it belongs to.")
 @click.option("--file", "source", metavar="FILE|-", help="Tasks in YAML or JSON, all or none.")
 @click.option("--strict", is_flag=True, help="Refuse a scope that matches no file.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the id.")
@@ -82,15 +83,18 @@ def add(
         raise click.UsageError("give a title, or --file FILE", click.get_current_context())
     if source:
         _refuse_beside_file(fields)
-    drafts = read_drafts(source) if source else [_draft(title, fields)]
+    drafts = read_drafts(source, now) if source else [_draft(title, fields)]
 
     async def queue(fleet: "Fleet") -> Sequence[Task]:
+        from codefleet.runner.elsewhere import elsewhere
+
         placed = await _placed(fleet, drafts, repo)
         await _needs_exist(fleet, placed if source else ())
-        await _scopes_match(fleet, placed, strict)
+        if not elsewhere(fleet):
+            await _scopes_match(fleet, placed, strict)
         await _point_out_similar(fleet, placed)
         queued = await fleet.add(placed)
-        _point_out_missing(fleet, queued)
+        point_out_missing(fleet, queued)
         return queued
 
     added = call(queue)
@@ -114,9 +118,6 @@ def _refuse_beside_file(fields: dict[str, Any]) -> None:
 def _draft(title: str | None, said: dict[str, Any]) -> Draft:
     """The draft that the arguments describe."""
     text = said.pop("description")
-    for name in (said["coder"], said["fallback"]):
-        if name is not None:
-            coder_exists(name)
     usd, tokens = said.pop("budget"), said.pop("budget_tokens")
     later = said.pop("not_before")
     fields = {name: value for name, value in said.items() if value not in (None, ())}
@@ -133,17 +134,7 @@ async def _placed(fleet: "Fleet", drafts: Sequence[Draft], option: str | None) -
     """The drafts with their repos by name: their own, else --repo, else the current one."""
     wanted = dict.fromkeys(draft.repo or option for draft in drafts)
     names = {each: await repo_name(fleet, each) for each in wanted}
-    placed = [draft.evolve(repo=names[draft.repo or option]) for draft in drafts]
-    return [await _based(fleet, draft) for draft in placed]
-
-
-async def _based(fleet: "Fleet", draft: Draft) -> Draft:
-    """The draft with its base resolved, so that a bad one is refused before it costs a run."""
-    if draft.base is None or draft.repo is None:
-        return draft
-    from codefleet.runner.repos import base  # here, because few tasks have one
-
-    return draft.evolve(base=await base.start(fleet, await fleet.repo(draft.repo), draft.base))
+    return [draft.evolve(repo=names[draft.repo or option]) for draft in drafts]
 
 
 async def _needs_exist(fleet: "Fleet", drafts: Sequence[Draft]) -> None:
@@ -166,9 +157,9 @@ async def _scopes_match(fleet: "Fleet", drafts: Sequence[Draft], strict: bool) -
 
     files: dict[str, list[str]] = {}
     for draft in drafts:
-        scope.valid(draft.scope)
         if not draft.scope or not draft.repo:
             continue
+        scope.valid(draft.scope)  # what is no scope at all gets no warning
         if draft.repo not in files:
             files[draft.repo] = await _files(await fleet.repo(draft.repo))
         for glob in draft.scope:
@@ -184,36 +175,11 @@ def _matches_nothing(glob: str, repo: str, strict: bool) -> None:
 
 
 async def _files(repo: Repo) -> list[str]:
-    from codefleet.runner.repos.git import Git
+    from codefleet.runner.git.git import Git
 
     options = ("-z", "--cached", "--others", "--exclude-standard")
     listed = await Git(Path(repo.path))("ls-files", *options)
     return [path for path in listed.split("\0") if path]
-
-
-def _point_out_missing(fleet: "Fleet", tasks: Sequence[Task]) -> None:
-    """Warn of tasks that no agent here can do, before a run fails."""
-    from codefleet.domain.routing import coder_for
-    from codefleet.runner.agents.programs import missing, without_script
-
-    warnings = {}
-    for task in tasks:
-        config = _settings(fleet, task.repo)
-        name = coder_for(task, config.route, config.coder)
-        warnings[missing(name, config) or without_script(task, name, config)] = task
-    for warning in filter(None, warnings):
-        say(f"warning: {clean(warning)}")
-
-
-def _settings(fleet: "Fleet", repo: str) -> "Config":
-    """The settings that a run in this repo has; those of a file that cannot be used are told."""
-    from codefleet.config import load
-
-    try:
-        return load(fleet.home, repo_name=repo, env=os.environ)
-    except BadConfig as wrong:
-        say(clean(f"warning: {wrong.problem}"))
-        return fleet.config.for_repo(repo)
 
 
 async def _point_out_similar(fleet: "Fleet", drafts: Sequence[Draft]) -> None:

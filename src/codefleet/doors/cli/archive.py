@@ -2,8 +2,8 @@
 
 import click
 
+from codefleet.domain.moment import span
 from codefleet.doors.cli.call import call, say
-from codefleet.doors.cli.moment import span
 from codefleet.doors.cli.text import count
 
 

@@ -12,11 +12,13 @@ import click
 
 from codefleet.config import fleet_home
 from codefleet.domain.errors import FleetError, StoreTrouble
+from codefleet.doors.cli.commands import AT_A_DISTANCE
 from codefleet.ports import TaskQuery
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from codefleet.domain.access import Right
     from codefleet.fleet import Fleet
 
 T = TypeVar("T")
@@ -32,39 +34,47 @@ def home() -> Path:
 
 def call(verb: "Callable[[Fleet], Awaitable[T]]", *, create: bool = False) -> T:
     """Open the fleet, do one thing with it, close it."""
-    return asyncio.run(_with_fleet(home(), verb, create=create))
+    return asyncio.run(_with_fleet(server() or home(), verb, create=create, here=home()))
 
 
 def look(verb: "Callable[[Fleet], Awaitable[T]]") -> T:
     """The same for reading only: a broken settings file is just a warning."""
-    return asyncio.run(_with_fleet(home(), verb, warn=_warn))
+    return asyncio.run(_with_fleet(server() or home(), verb, warn=_warn, here=home()))
+
+
+def server() -> str | None:
+    """The address of the server that this command asks, if it asks one."""
+    root = click.get_current_context().find_root()
+    asked: str | None = root.params.get("server")
+    return asked if root.invoked_subcommand in AT_A_DISTANCE else None
 
 
 async def _with_fleet(
-    folder: Path,
+    folder: Path | str,
     verb: "Callable[[Fleet], Awaitable[T]]",
     *,
     create: bool = False,
     warn: Callable[[str], None] | None = None,
+    here: Path | None = None,
 ) -> T:
     from codefleet.wiring import open_fleet  # here, so that `--help` need not load a store
 
-    async with open_fleet(folder, create=create, warn=warn) as fleet:
+    async with open_fleet(folder, create=create, warn=warn, here=here) as fleet:
         gc.freeze()  # everything is loaded: collect garbage from here on, but not in modules
         gc.enable()
         return await verb(fleet)
 
 
-def refuse_agents(verb: str) -> None:
-    """Refuse an agent of this fleet what only humans may do and no core verb checks."""
+def refuse_agents(right: "Right") -> None:
+    """Ask the core about what works without a store, when the store cannot tell who calls."""
     from codefleet import callers
     from codefleet.domain import access
 
-    if callers.below(home()):
-        access.refuse_agents(verb)
+    if run := callers.below(home()):
+        access.refuse(access.AgentOf(run=run), right)
     elif callers.tags() or callers.own_mark():
         with suppress(StoreTrouble):  # without a store there is no fleet it could belong to
-            call(lambda fleet: fleet.permit(verb))
+            call(lambda fleet: fleet.permit(right))
 
 
 def say(words: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from codefleet.coder import Coder
 from codefleet.coders import registry
 from codefleet.config import Config, last_good, load
 from codefleet.domain.accounts import coder_of, sentence
@@ -19,12 +20,11 @@ from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, home, json_option, look, say
 from codefleet.doors.cli.groups import Subcommands
 from codefleet.doors.cli.text import brief, clean, table
-from codefleet.ports import Coder
-from codefleet.runner.agents import recording
-from codefleet.runner.agents.programs import program_of
-from codefleet.runner.agents.recording import Recording
-from codefleet.runner.custody import Exit
-from codefleet.runner.verdict import Delivered, Failed, Released
+from codefleet.runner.process.custody import Exit
+from codefleet.runner.programs.installed import program_of
+from codefleet.runner.run import replay
+from codefleet.runner.run.replay import Recording
+from codefleet.runner.run.verdict import Delivered, Failed, Released
 
 HEADINGS = ("CODER", "PROGRAM", "RESUMES", "COST", "CONTEXT", "VERIFIED")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -75,7 +75,7 @@ def read(name: str, file: Path, exit_code: int, stderr: Path | None, as_json: bo
     exit = Exit(code=exit_code) if exit_code >= 0 else Exit(signal=-exit_code)
     complaints = stderr.read_text(errors="replace") if stderr else ""
     printed_at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    found = recording.read(
+    found = replay.read(
         registry.coder(name), file.read_bytes(), exit, complaints, printed_at=printed_at
     )
     if as_json:

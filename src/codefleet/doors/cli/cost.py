@@ -10,11 +10,11 @@ import click
 
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import TaskId, Usage
+from codefleet.domain.moment import span
 from codefleet.domain.prices import Source
 from codefleet.domain.views import Spent
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import home, json_option, look, say
-from codefleet.doors.cli.moment import span
 from codefleet.doors.cli.text import clean, count, table
 from codefleet.fleet.costs import BY
 from codefleet.ports import TaskQuery
@@ -162,7 +162,7 @@ def _notes(rows: Iterable[Spent], unpriced: Sequence[str]) -> Iterator[str]:
     """Notes on the costs above."""
     total = Row(list(rows))
     if total.sources & {Source.PRICED, Source.ESTIMATED}:
-        from codefleet.runner.bounds.billing import price_list  # here, because few bills need it
+        from codefleet.runner.limits.ledger import price_list  # here, because few bills need it
 
         yield f"costs computed from tokens use list prices of {price_list().as_of}, or your own"
     if Source.ESTIMATED in total.sources:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SAMPLE = Path(__file__).with_name("sample")
 AGENTS = 4
+SERVED_AGENTS = 6
 ANSWER = "table"
 CHECKS = "python3 -m unittest -q"
 SETTINGS = {"checks": [CHECKS], "rest_s": 0.2, "radar_s": 1.0}
@@ -35,10 +36,14 @@ AUTHOR = ("-c", "user.name=demo", "-c", "user.email=demo@codefleet.invalid")
     type=click.Path(path_type=Path),
     help="Keep the repository and the fleet's home in this new folder.",
 )
-def demo(keep: Path | None) -> None:
+@click.option("--serve", "served", is_flag=True, help="Serve it with the dashboard until Ctrl-C.")
+def demo(keep: Path | None, served: bool) -> None:
     """Watch four agents work through a small backlog; no key or network needed."""
     folder = _make_room(keep)
     try:
+        if served:
+            asyncio.run(_serve(folder))
+            return
         began = time.monotonic()
         tests = asyncio.run(_show(folder))
         say(f"{tests}; took {duration(time.monotonic() - began)}")
@@ -53,26 +58,49 @@ def demo(keep: Path | None) -> None:
 
 async def _show(folder: Path) -> str:
     from codefleet.doors.cli.drafts import read_drafts
-    from codefleet.runner.repos.repository import register
+    from codefleet.runner.repos import register
     from codefleet.wiring import open_fleet
 
     repo = await _make_repo(folder / "tally")
     home = folder / "home"
     async with open_fleet(home, create=True, flags=SETTINGS) as fleet:
         await register(fleet, repo)
-        tasks = await fleet.add(read_drafts(str(SAMPLE / "tasks.yaml")))
+        at = await fleet.now()
+        tasks = await fleet.add(read_drafts(str(SAMPLE / "tasks.yaml"), lambda: at))
         say(f"{len(tasks)} tasks queued for {repo}, {AGENTS} agents")
         await asyncio.gather(_work(fleet, home), _answer_what_is_asked(home, tasks))
         await _sum_up(fleet, tasks)
     return await asyncio.to_thread(_test_trunk, repo)
 
 
+async def _serve(folder: Path) -> None:
+    """The same fleet with more to decide, behind an address of its own."""
+    from codefleet.doors.cli.demo_crew import add_crew
+    from codefleet.doors.cli.drafts import read_drafts
+    from codefleet.doors.cli.serve import served_modules
+    from codefleet.runner.context import Context
+    from codefleet.runner.loop import Loop
+    from codefleet.runner.repos import register
+    from codefleet.wiring import open_fleet
+
+    serve = served_modules().serve
+    repo = await _make_repo(folder / "tally")
+    async with open_fleet(folder / "home", create=True, flags=SETTINGS) as fleet:
+        await register(fleet, repo)
+        at = await fleet.now()
+        for name in ("dashboard.yaml", "tasks.yaml"):
+            await fleet.add(read_drafts(str(SAMPLE / name), lambda: at))
+        await add_crew(fleet, SAMPLE / "release.yaml")
+        loop = Loop(Context(fleet, SETTINGS), agents=SERVED_AGENTS)
+        await serve.serve(fleet, serve.Address("127.0.0.1", 0), say, loop=loop)
+
+
 async def _work(fleet: "Fleet", home: Path) -> None:
     from codefleet.doors.cli.watch import watching
-    from codefleet.runner.desk import Desk
+    from codefleet.runner.context import Context
     from codefleet.runner.loop import Loop
 
-    loop = Loop(Desk(fleet, SETTINGS), agents=AGENTS)
+    loop = Loop(Context(fleet, SETTINGS), agents=AGENTS)
     async with watching(home):
         running = asyncio.create_task(loop.run())
         try:
@@ -120,9 +148,9 @@ def _make_room(keep: Path | None) -> Path:
 
 async def _make_repo(folder: Path) -> Path:
     """A small program with its tests, under git."""
-    from codefleet.runner.repos.git import Git
+    from codefleet.runner.git.git import Git
 
-    shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("tasks.yaml", "__pycache__"))
+    shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("*.yaml", "__pycache__"))
     (folder / ".gitignore").write_text("__pycache__/\n")
     for command in (
         ("init", "--quiet", "--initial-branch=main"),

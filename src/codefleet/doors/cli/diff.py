@@ -20,16 +20,16 @@ def diff(task: str, stat: bool, as_json: bool) -> None:
     For a running task, its worktree as it is now. With --json, the changes that the fleet itself
     recorded.
     """
-    from codefleet.runner.repos.difference import PLAIN, work_of  # here, so that `--help` is quick
-    from codefleet.runner.repos.git import MACHINE
-    from codefleet.runner.repos.trusted_view import seen_by_git
+    from codefleet.runner.diff import work_of  # here, so that `--help` is quick
+    from codefleet.runner.git.git import MACHINE, PLAIN_DIFF
+    from codefleet.runner.git.trusted_view import seen_by_git
 
     work = look(lambda fleet: work_of(fleet, task))
     if as_json:
         show.nouns(work.changes)
         return
     sys.stdout.flush()
-    options = [*PLAIN, *(["--stat"] if stat else [])]
+    options = [*PLAIN_DIFF, *(["--stat"] if stat else [])]
     # Git writes to our own stdout, so that the user's pager and colours apply.
     done = subprocess.run(
         ["git", *MACHINE, "diff", *options, *work.revisions, "--"],

@@ -1,14 +1,20 @@
 """Check everything a fleet needs."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import home, json_option
+from codefleet.doors.cli.call import call, home, json_option, server
 from codefleet.doors.cli.text import clean
-from codefleet.runner.checkup import checkup
-from codefleet.runner.finding import Finding
+from codefleet.runner import verbs
+from codefleet.runner.doctor.findings import Finding
+from codefleet.runner.elsewhere import elsewhere
+
+if TYPE_CHECKING:
+    from codefleet.fleet import Fleet
 
 
 @click.command()
@@ -18,7 +24,7 @@ def doctor(as_json: bool) -> None:
 
     It asks each agent program for its version, its flags and its login, which uses no tokens.
     """
-    findings = asyncio.run(checkup(home()))
+    findings = call(_there) if server() else asyncio.run(verbs.doctor(home()))
     if as_json:
         show.data([finding._asdict() for finding in findings])
     else:
@@ -26,6 +32,11 @@ def doctor(as_json: bool) -> None:
             click.echo(_line(finding))
     if any(finding.stops_the_fleet for finding in findings):
         click.get_current_context().exit(1)
+
+
+async def _there(fleet: "Fleet") -> Sequence[Finding]:
+    there = elsewhere(fleet)
+    return await there.doctor() if there else ()
 
 
 def _line(finding: Finding) -> str:

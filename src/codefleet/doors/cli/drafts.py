@@ -1,20 +1,16 @@
-"""Read drafts from a file of tasks. Every error names the entry."""
+"""Read drafts from a file of tasks."""
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from codefleet.domain.checking import checked, unknown_field
-from codefleet.domain.errors import FleetError, Invalid
+from codefleet.domain.drafting import read_all
+from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Draft
-from codefleet.doors.cli.call import coder_exists
-from codefleet.doors.cli.moment import moment
 
-FIELDS = tuple(field for field in Draft.__struct_fields__ if field != "stage")
-NAMES = ("name", "title")
 MOST = 20_000_000
 """More bytes than anyone writes as tasks or stages; some files never end."""
 MOST_VALUES = 1_000_000
@@ -43,26 +39,19 @@ def _bytes(source: str, many: int) -> bytes:
         return file.read(many)
 
 
-def read_drafts(source: str) -> list[Draft]:
-    """Every task that a YAML or JSON file describes."""
+def read_drafts(source: str, now: Callable[[], datetime]) -> list[Draft]:
+    """Every task that a YAML or JSON file describes; its times may be relative to `now`."""
     content = read_content(source, read_text(source))
     if isinstance(content, dict) and set(content) == {"tasks"}:
         content = content["tasks"]
     if not isinstance(content, list) or not content:
         raise Invalid(f"{source} contains no tasks", hint=f"a file of tasks is {LIST}")
-    return [_draft(number, entry) for number, entry in enumerate(content, start=1)]
+    return read_all(content, now())
 
 
 def read_content(source: str, text: str) -> Any:
     """The content of a YAML or JSON file."""
     return _json(source, text) if _is_json(source, text) else _yaml(source, text)
-
-
-def entry_name(number: int, entry: Mapping[str, Any] | Draft) -> str:
-    """How an error names an entry: its number, and its name or title."""
-    said = (entry.name, entry.title) if isinstance(entry, Draft) else map(entry.get, NAMES)
-    called = next(filter(None, said), None)
-    return f"entry {number} ({str(called)[:40]})" if called else f"entry {number}"
 
 
 def _is_json(source: str, text: str) -> bool:
@@ -138,33 +127,3 @@ def _strict() -> Any:
             return super().construct_mapping(node, deep)
 
     return Strict
-
-
-def _draft(number: int, entry: object) -> Draft:
-    if not isinstance(entry, dict):
-        raise Invalid(
-            f"entry {number} is not a task: {str(entry)[:40]!r}", hint="a task needs a title"
-        )
-    name = entry_name(number, entry)
-    unknown = next((str(field) for field in entry if field not in FIELDS), None)
-    if unknown is not None:
-        problem, hint = unknown_field(unknown, FIELDS, {"description": "prompt"})
-        raise Invalid(f"{name}: {problem}", hint=hint)
-    try:
-        draft = checked(Draft, {**entry, "not_before": _moment(entry.get("not_before"))})
-        for coder in filter(None, (draft.coder, draft.fallback)):
-            coder_exists(coder)
-    except FleetError as wrong:
-        raise _of_entry(name, wrong) from None
-    return draft
-
-
-def _moment(said: object) -> object:
-    """A YAML time without a zone is local time."""
-    if isinstance(said, datetime):
-        return said.astimezone()
-    return moment(str(said)) if isinstance(said, str | date) else said
-
-
-def _of_entry(name: str, wrong: FleetError) -> Invalid:
-    return Invalid(f"{name}: {wrong.problem}", hint=wrong.hint)

@@ -6,10 +6,9 @@ import click
 
 from codefleet.domain.errors import Invalid
 from codefleet.domain.model import Budget, Task
-from codefleet.doors.cli.call import call, coder_exists, json_option, task_argument
+from codefleet.doors.cli.call import call, json_option, task_argument
 from codefleet.doors.cli.drafts import read_text
 from codefleet.doors.cli.kinds import amount, or_nothing, size, whole_number
-from codefleet.doors.cli.moment import moment
 from codefleet.doors.cli.moves import moved
 
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ BUDGET = {"budget": "usd", "budget_tokens": "tokens"}
     help="Time limit of a run, in seconds.",
 )
 @click.option("--assign", "assignee", metavar="AGENT", help="Only this agent may take it.")
+@click.option("--team", metavar="NAME", help="The team that it belongs to.")
 @json_option
 def edit(task: str, as_json: bool, **said: Any) -> None:
     """Change a task; a running agent sees the change in its next run.
@@ -88,10 +88,6 @@ def _value(field: str, said: Any) -> Any:
         return tuple(each for each in said if each)
     if field == "prompt":
         return read_text("-") if said == "-" else said
-    if field == "not_before" and said:
-        return moment(said)
-    if field in ("coder", "fallback") and said:
-        coder_exists(said)
     return said if said != "" or field == "title" else None
 
 

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from codefleet.config.private import open_text
-from codefleet.domain.errors import Refused
+from codefleet.domain.errors import Refused, Unreachable
 from codefleet.doors.cli.call import call, look, say
 from codefleet.doors.cli.drafts import read_text
 from codefleet.doors.cli.text import count
@@ -47,13 +47,18 @@ def _whole(file: str) -> Iterator[IO[str]]:
         hint = "choose another name, or remove it first"
         raise Refused(f"{target} already exists", hint=hint)
     draft = target.with_name(f"{target.name}.part")
+    draft.unlink(missing_ok=True)  # left by an export that was cut off
     try:
-        draft.unlink(missing_ok=True)  # left by an export that was killed
         with open_text(draft) as text:
             yield text
         draft.rename(target)
-    finally:
+    except Unreachable:  # what came so far stays, if there is anything
+        if not draft.stat().st_size:
+            draft.unlink()
+        raise
+    except BaseException:
         draft.unlink(missing_ok=True)
+        raise
 
 
 @click.command("import")

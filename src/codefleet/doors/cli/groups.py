@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import click
 
-from codefleet.domain.meant import did_you_mean
+from codefleet.domain.suggestion import did_you_mean
 from codefleet.doors.cli.text import clean
 
 

@@ -11,13 +11,14 @@ import click
 from codefleet.config import FILE, Config, load
 from codefleet.config.file import sample, set_value
 from codefleet.config.private import open_text
-from codefleet.domain.errors import Invalid, Refused, Workspace
+from codefleet.domain.access import Right
+from codefleet.domain.errors import Invalid, Refused, WorkspaceTrouble
 from codefleet.domain.model import Repo
 from codefleet.doors.cli.call import call, home, refuse_agents, say
-from codefleet.doors.cli.place import bare_here, repo_here
+from codefleet.doors.cli.repo_choice import bare_here, repo_here
 from codefleet.doors.cli.text import clean, count
-from codefleet.runner.repos import repository
-from codefleet.runner.repos.footing import has_trunk
+from codefleet.runner import repos
+from codefleet.runner.sharing.reachability import has_trunk
 
 NO_AGENT = """\
 no agent program is installed: tasks go to `scripted`, which runs the script in a task
@@ -26,8 +27,8 @@ for Claude: `npm install -g @anthropic-ai/claude-code`, log in, `fleet config se
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
-    from codefleet.runner.agents.choice import Candidate
-    from codefleet.runner.collector import Told
+    from codefleet.runner.gc.collector import Told
+    from codefleet.runner.programs.default_coder import Candidate
 
 
 @click.command()
@@ -40,7 +41,7 @@ def init(share: bool, moved: str | None) -> None:
     that another machine shares, this machine works in that clone from now on. A repository that has
     moved is recognized if the fleet has worked on it; otherwise use --moved NAME.
     """
-    refuse_agents("set up a fleet")
+    refuse_agents(Right.SET_UP)
     folder = home()
     home_new = not folder.is_dir()
     settings_new = _write_settings(folder)
@@ -60,7 +61,7 @@ def init(share: bool, moved: str | None) -> None:
 
 def _choose_coder(folder: Path) -> None:
     """Choose an installed, logged-in agent program as the coder of a new fleet, and say so."""
-    from codefleet.runner.agents.choice import candidates, preferred
+    from codefleet.runner.programs.default_coder import candidates, preferred
 
     config = load(folder, env=os.environ)
     if config.source("coder") != "default":
@@ -72,7 +73,7 @@ def _choose_coder(folder: Path) -> None:
         others = [each.name for each in found if each.is_ready and each != taken]
         also = f"; also ready: {', '.join(others)}" if others else ""
         say(f"tasks go to {taken.name}{also} (change it: `fleet config set coder NAME`)")
-        _point_out_withheld(taken, config)
+        _point_out_missing_variables(taken, config)
         return
     for each in found:
         is_out = each.logged_in is False and not each.silent
@@ -83,11 +84,12 @@ def _choose_coder(folder: Path) -> None:
         say(NO_AGENT)
 
 
-def _point_out_withheld(taken: "Candidate", config: Config) -> None:
-    from codefleet.runner.agents.login import not_passed_on, pass_on
+def _point_out_missing_variables(taken: "Candidate", config: Config) -> None:
+    from codefleet.runner.programs.login import not_passed_on, pass_on
 
     if not taken.logged_in:
-        say(f"{not_passed_on(taken.withheld)}; pass it on: {pass_on(taken.withheld, config)}")
+        names = taken.missing_variables
+        say(f"{not_passed_on(names)}; pass it on: {pass_on(names, config)}")
 
 
 def _introduce(repo: Repo) -> None:
@@ -110,10 +112,10 @@ def gc(dry_run: bool) -> None:
     """
 
     async def collect(fleet: "Fleet") -> int:
-        from codefleet.runner.collector import collect
-        from codefleet.runner.desk import Desk
+        from codefleet.runner import verbs
+        from codefleet.runner.context import Context
 
-        return await tell_each(collect(Desk(fleet), dry_run=dry_run))
+        return await tell_each(verbs.gc(Context(fleet), dry_run=dry_run))
 
     gone = call(collect)
     say(f"{count(gone, 'item')} {'would be removed' if dry_run else 'removed'}")
@@ -134,10 +136,10 @@ def reset(yes: bool) -> None:
         )
 
     async def forget(fleet: "Fleet") -> int:
-        from codefleet.runner.collector import reset
-        from codefleet.runner.desk import Desk
+        from codefleet.runner.context import Context
+        from codefleet.runner.gc.collector import reset
 
-        return await tell_each(reset(Desk(fleet)))
+        return await tell_each(reset(Context(fleet)))
 
     call(forget)
     say("the fleet is empty")
@@ -162,9 +164,9 @@ def _write_settings(folder: Path) -> bool:
     except FileExistsError:
         if folder.is_dir():
             return False
-        raise Workspace(f"{folder} is a file", hint="name a folder: --home DIR") from None
+        raise WorkspaceTrouble(f"{folder} is a file", hint="name a folder: --home DIR") from None
     except OSError as wrong:
-        raise Workspace(
+        raise WorkspaceTrouble(
             f"cannot create the fleet's home {folder}: {wrong.strerror}",
             hint="choose a folder that you can write to: --home DIR, or $FLEET_HOME",
         ) from wrong
@@ -174,11 +176,11 @@ def _write_settings(folder: Path) -> bool:
 async def _register(
     fleet: "Fleet", folder: Path | None, *, share: bool, moved: str | None
 ) -> Repo | None:
-    from codefleet.runner.desk import Desk
+    from codefleet.runner.context import Context
 
     if folder and moved is not None:
-        await repository.moved(fleet, moved, folder)
-    known = await repository.known_repo(fleet, folder) if folder else None
+        await repos.moved(fleet, moved, folder)
+    known = await repos.known_repo(fleet, folder) if folder else None
     if known and share:
-        return await repository.share(Desk(fleet), known.name)
-    return await Desk(fleet).repo(known.name) if known else None
+        return await repos.share(Context(fleet), known.name)
+    return await Context(fleet).repo(known.name) if known else None

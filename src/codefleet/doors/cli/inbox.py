@@ -1,4 +1,4 @@
-"""What waits for a human, and the human's decisions: inbox, answer, land, reject."""
+"""What waits for a human, and the human's decisions: inbox, answer, land, reject, comment."""
 
 from typing import TYPE_CHECKING
 
@@ -8,15 +8,20 @@ from codefleet.domain.model import Task
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import call, complete_task, json_option, look, say, task_argument
 from codefleet.doors.cli.moves import moved
+from codefleet.doors.cli.text import count
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
 
 
 @click.command()
+@click.option("--settle", "alert", metavar="ALERT", help="Take this alert out of the inbox.")
 @json_option
-def inbox(as_json: bool) -> None:
-    """List everything that waits for you: questions, work to review, logins."""
+def inbox(alert: str | None, as_json: bool) -> None:
+    """List everything that waits for you: questions, work to review, logins, alerts."""
+    if alert is not None:
+        _settle(alert, as_json)
+        return
     items = look(lambda fleet: fleet.inbox())
     if as_json:
         show.nouns(items)
@@ -24,6 +29,14 @@ def inbox(as_json: bool) -> None:
         show.inbox(items)
     else:
         say("nothing is waiting for you")
+
+
+def _settle(alert: str, as_json: bool) -> None:
+    settled = call(lambda fleet: fleet.settle_alert(alert))
+    if as_json:
+        show.noun(settled)
+    else:
+        say(f"{settled.id} is settled")
 
 
 @click.command()
@@ -53,15 +66,10 @@ def land(task: str, commit: str | None, as_json: bool) -> None:
 
 async def land_now_or_next(fleet: "Fleet", ref: str, commit: str | None = None) -> Task:
     """Approve work, and land it at once if no runner is there to do it."""
-    from codefleet.runner.approval import approve
-    from codefleet.runner.desk import Desk
-    from codefleet.runner.landing import land_now
+    from codefleet.runner import verbs
+    from codefleet.runner.context import Context
 
-    desk = Desk(fleet)
-    task = await approve(desk, ref, commit)
-    if not await fleet.runners():
-        await land_now(desk)
-    return await fleet.get(task.id)
+    return await verbs.land(Context(fleet), ref, commit)
 
 
 def why_not_yet(task: Task) -> str:
@@ -72,8 +80,25 @@ def why_not_yet(task: Task) -> str:
 
 @click.command()
 @task_argument
-@click.argument("why")
+@click.argument("why", default="")
 @json_option
 def reject(task: str, why: str, as_json: bool) -> None:
-    """Send work back to an agent, with the reason."""
+    """Send work back to an agent, with the reason and all comments on it."""
     moved(call(lambda fleet: fleet.reject(task, why)), "goes back to an agent", as_json)
+
+
+@click.command()
+@task_argument
+@click.argument("place", metavar="FILE[:LINE]")
+@click.argument("words", metavar="TEXT")
+@json_option
+def comment(task: str, place: str, words: str, as_json: bool) -> None:
+    """Comment on a line of work in review; `fleet reject` sends all comments to the agent."""
+    path, _, line = place.rpartition(":")
+    if not (path and line.isdecimal()):
+        path, line = place, "0"
+    review = call(lambda fleet: fleet.comment(task, words, path, int(line)))
+    if as_json:
+        show.noun(review)
+    else:
+        say(f"{review.task} has {count(len(review.comments), 'comment')}")

@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import click
 
+from codefleet.domain.errors import Invalid
+from codefleet.domain.moment import span as domain_span
 from codefleet.domain.noun import LARGEST
 from codefleet.domain.words import Complexity
 
@@ -68,6 +71,14 @@ def size(text: str) -> str:
     if text not in SIZES:
         raise click.BadParameter(f"{text!r} is not one of {', '.join(SIZES)}.")
     return text
+
+
+def span(text: str) -> timedelta:
+    """A duration such as 30m, 24h or 7d."""
+    try:
+        return domain_span(text)
+    except Invalid as wrong:
+        raise click.BadParameter(f"{wrong.problem}; {wrong.hint}.") from None
 
 
 def or_nothing(kind: Callable[[str], Any]) -> Callable[[str], Any]:

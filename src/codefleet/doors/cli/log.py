@@ -10,6 +10,7 @@ from codefleet.domain.model import Event
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import json_option, look, optional_task, say
 from codefleet.doors.cli.kinds import countable, how_many
+from codefleet.doors.cli.text import clean_lines
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -26,6 +27,7 @@ PAGE = 1000
 )
 @click.option("--since", type=countable, metavar="SEQ", help="Show all events after this one.")
 @click.option("--archived", is_flag=True, help="Include what `fleet archive` moved to files.")
+@click.option("--output", is_flag=True, help="Show instead what the task's last agent printed.")
 @json_option
 def log(
     task: str | None,
@@ -33,12 +35,17 @@ def log(
     limit: int | None,
     since: int | None,
     archived: bool,
+    output: bool,
     as_json: bool,
 ) -> None:
     """Show what happened, to one task or to the whole fleet, oldest first.
 
     With --json, each event is one line; `seq` increases, so a reader can continue with --since.
+    With --output, TASK may also be a run, such as k3m9x2pa.2.
     """
+    if output:
+        _put_output(task, limit or LAST)
+        return
 
     async def read(fleet: "Fleet") -> None:
         if since is None:
@@ -55,6 +62,15 @@ def log(
                 _put([event], seen, as_json)
 
     look(read)
+
+
+def _put_output(ref: str | None, lines: int) -> None:
+    from codefleet.runner import verbs
+    from codefleet.runner.context import Context
+
+    if ref is None:
+        raise click.UsageError("--output needs a task or a run", click.get_current_context())
+    click.echo(clean_lines(look(lambda fleet: verbs.run_log(Context(fleet), ref, lines))))
 
 
 async def _last(fleet: "Fleet", task: str | None, limit: int) -> Sequence[Event]:

@@ -10,7 +10,7 @@ import click
 
 from codefleet.domain.errors import BadConfig
 from codefleet.doors.cli.call import call, say
-from codefleet.runner.agents.own_tools import recall_settings
+from codefleet.runner.brief.own_tools import recall_settings
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -55,7 +55,9 @@ def mcp(toolsets: str, http: bool, host: str, port: int, token_file: Path | None
 
     async def work(fleet: "Fleet") -> None:
         if http:
-            await serve.over_http(fleet, names, host, port, say)
+            from codefleet.doors import mcp_server  # imported here: stdio needs no server
+
+            await mcp_server.serve(fleet, names, host, port, say)
         else:
             token = serve.bound_to(token_file) if token_file else None
             await serve.over_stdio(fleet, names, token)

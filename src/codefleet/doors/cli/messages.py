@@ -8,11 +8,14 @@ from codefleet.doors.cli.call import call, complete_task, json_option, say
 
 
 @click.command()
-@click.argument("agent", metavar="AGENT|TASK", shell_complete=complete_task)
+@click.argument("agent", metavar="AGENT|HANDLE|TASK", shell_complete=complete_task)
 @click.argument("words", metavar="TEXT")
 @json_option
 def send(agent: str, words: str, as_json: bool) -> None:
-    """Send an agent a message: at once if it can read it, else in its next run."""
+    """Send an agent a message: at once if it can read it, else in its next run.
+
+    Name it by its seat, its handle or its task.
+    """
     sent = call(lambda fleet: fleet.send(agent, words))
     if as_json:
         show.noun(sent)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from codefleet.config import Config, load
+from codefleet.domain.access import Right
 from codefleet.domain.errors import Invalid
 from codefleet.doors.cli.call import home, refuse_agents, say
 from codefleet.doors.cli.secret_text import secret_text
@@ -35,7 +36,7 @@ def migrate(source: str | None, target: str) -> None:
     fleet migrate --to postgresql://fleet@db.example.com/fleet
     fleet config set store postgresql://fleet@db.example.com/fleet
     """
-    refuse_agents("move a fleet")
+    refuse_agents(Right.RESET)
     target, source = secret_text(target), source and secret_text(source)
     config = load(home(), env=os.environ)
     old = config.evolve(store=source) if source is not None else config
@@ -48,16 +49,17 @@ def migrate(source: str | None, target: str) -> None:
 
 async def _migrated(old: Config, new: Config) -> "Mapping[str, Sum]":
     from codefleet.fleet import Fleet
+    from codefleet.fleet.core import Core
     from codefleet.fleet.migration import migrate
-    from codefleet.runner import departed
-    from codefleet.wiring import open_store
+    from codefleet.runner import peers
+    from codefleet.wiring import LocalChecks, open_store
 
     source = await open_store(old, home(), create=False)
     try:
         target = await open_store(new, home(), create=True)
         try:
-            fleet = Fleet(source, old, home())
-            return await migrate(fleet, target, dead=await departed.everywhere(fleet), tell=say)
+            fleet = Fleet(Core(source, old, home(), LocalChecks()))
+            return await migrate(fleet, target, dead=await peers.dead_runner_ids(fleet), tell=say)
         finally:
             await target.close()
     finally:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import click
 
-from codefleet.coders import fitness
+from codefleet.coders import capabilities
 from codefleet.config import load
-from codefleet.domain import workflow
-from codefleet.domain.plan import Plan
+from codefleet.domain.workflow import workflow
+from codefleet.domain.workflow.plan import Plan
 from codefleet.doors.cli.call import home
 from codefleet.doors.cli.drafts import read_content, read_text
 
@@ -35,7 +35,7 @@ def read_plan(source: str, changes: Sequence[Change] = (), prompt: str | None = 
     said = workflow.replaced(read_content(source, text), changes)
     lines = _lines(text)
     plan = workflow.parse(said, lines)
-    fitness.check(plan, load(home(), env=os.environ).coders, lines)
+    capabilities.check(plan, load(home(), env=os.environ).coders, lines)
     return plan.evolve(prompt=prompt) if prompt is not None else plan
 
 

@@ -10,64 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from codefleet.config import fleet_home
-from codefleet.domain.checking import NO_TEXT
-from codefleet.domain.errors import FleetError, Invalid, Workspace
+from codefleet.domain.errors import FleetError, Invalid, WorkspaceTrouble
+from codefleet.domain.validation import NO_TEXT
 from codefleet.doors.cli import text
+from codefleet.doors.cli.commands import AT_A_DISTANCE, COMMANDS, OF_THIS_MACHINE, SECTIONS
 from codefleet.doors.cli.groups import no_command
 
-SECTIONS = {
-    "Get started": {
-        "demo": "demo:demo",
-        "init": "home:init",
-        "doctor": "doctor:doctor",
-        "coders": "coders:coders",
-        "config": "settings:config",
-        "completion": "completion:completion",
-    },
-    "Tasks": {
-        "add": "add:add",
-        "list": "tasks:list_",
-        "ready": "tasks:ready",
-        "show": "tasks:show_",
-        "edit": "edit:edit",
-        "cancel": "moves:cancel",
-        "retry": "moves:retry",
-        "pause": "moves:pause",
-        "resume": "moves:resume",
-    },
-    "Work": {
-        "run": "run:run",
-        "watch": "watch:watch",
-        "status": "status:status",
-        "agents": "agents:agents",
-        "cost": "cost:cost",
-        "log": "log:log",
-        "diff": "diff:diff",
-        "send": "messages:send",
-        "mcp": "mcp:mcp",
-    },
-    "Workflows": {"workflow": "workflow:workflow"},
-    "Decide": {
-        "inbox": "inbox:inbox",
-        "answer": "inbox:answer",
-        "land": "inbox:land",
-        "reject": "inbox:reject",
-    },
-    "Maintain": {
-        "gc": "home:gc",
-        "archive": "archive:archive",
-        "export": "exchange:export",
-        "import": "exchange:import_",
-        "migrate": "migrate:migrate",
-        "reset": "home:reset",
-    },
-}
-COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 LONGEST = 2000
+HELP = ["-h", "--help"]
+SERVER_VARIABLES = ["FLEET_SERVER", "CLAUDE_FLEET_URL"]
 
 
 class Program(click.Group):
@@ -88,6 +44,8 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise no_command(ctx, args[0], COMMANDS)
+        if args and not ctx.resilient_parsing and not {*HELP} & {*args}:
+            _refuse_distance(ctx, args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,6 +57,20 @@ class Program(click.Group):
                 )
 
 
+def _refuse_distance(ctx: click.Context, name: str) -> None:
+    """Refuse a server to what works only here, however it was named: it would be ignored."""
+    if not ctx.params.get("server") or name in AT_A_DISTANCE:
+        return
+    if ctx.get_parameter_source("server") is ParameterSource.COMMANDLINE:
+        way = f"leave out --server, or call `fleet {name}` on the machine of that fleet"
+    elif name in OF_THIS_MACHINE:
+        return
+    else:
+        named = next(each for each in SERVER_VARIABLES if os.environ.get(each))
+        way = f"{named} is set; `env -u {named} fleet {name} ...` acts on the fleet of this machine"
+    raise Invalid(f"`{name}` works on this machine only, not with a server", hint=way)
+
+
 def _folder(said: str) -> Path:
     """A folder by name; an empty name would mean the current folder, which nobody intends."""
     if not said:
@@ -106,10 +78,17 @@ def _folder(said: str) -> Path:
     return Path(said)
 
 
+def _address(said: str) -> str:
+    """The address of a server; anything else would be taken for a folder."""
+    if not said.startswith(("http://", "https://")):
+        raise click.BadParameter(f"{said!r} is not the address of a server: http://HOST:PORT.")
+    return said
+
+
 @click.group(
     cls=Program,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
 @click.option(
     "--home",
@@ -117,9 +96,16 @@ def _folder(said: str) -> Path:
     type=_folder,
     help="The fleet's home; default: $FLEET_HOME, else ~/.fleet.",
 )
+@click.option(
+    "--server",
+    metavar="URL",
+    type=_address,
+    envvar=SERVER_VARIABLES,
+    help="Use the fleet that is served there, instead of one of this machine.",
+)
 @click.version_option(package_name="codefleet", message="codefleet %(version)s")
 @click.pass_context
-def program(ctx: click.Context, home: Path | None) -> None:
+def program(ctx: click.Context, home: Path | None, server: str | None) -> None:
     """The commander of a fleet of AI coding agents."""
     ctx.obj = _usable(home.expanduser().absolute() if home else fleet_home(os.environ))
     if os.environ.get("NO_COLOR"):
@@ -243,7 +229,7 @@ def _system_trouble(error: OSError) -> int:
     return _tell(
         f"{where}{error.strerror or error}",
         "check that you can read and write it",
-        Workspace.exit_code,
+        WorkspaceTrouble.exit_code,
     )
 
 
@@ -277,12 +263,12 @@ def _log_crash(error: BaseException) -> Path | None:
     """Write the traceback to a file; print it only if FLEET_DEBUG is set."""
     import traceback  # these here, because they are rarely needed
 
-    from codefleet.runner.crash import record
-    from codefleet.runner.places import Places
+    from codefleet.runner.crash_log import record
+    from codefleet.runner.paths import Paths
 
     if os.environ.get("FLEET_DEBUG"):
         click.echo("".join(traceback.format_exception(error)), err=True)
-    log = Places(_home()).crash_log()
+    log = Paths(_home()).crash_log()
     return log if record(log, "the command line", error) else None
 
 

@@ -10,9 +10,11 @@ import click
 
 from codefleet.domain.errors import NEEDS_HUMAN
 from codefleet.domain.views import Left
+from codefleet.domain.words import State
 from codefleet.doors.cli import kinds, show
 from codefleet.doors.cli.call import call, coder_exists, home, say
 from codefleet.doors.cli.text import count
+from codefleet.ports import TaskQuery
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
@@ -42,17 +44,18 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
         coder_exists(coder)
 
     async def work(fleet: "Fleet") -> int:
+        from codefleet.doors.agent_tools import offered
         from codefleet.doors.cli.watch import watching
-        from codefleet.runner.desk import Desk
+        from codefleet.runner.context import Context
         from codefleet.runner.loop import Loop
 
         least, most = agents or (None, None)
-        desk = Desk(fleet, {"agents": most, "coder": coder})
-        loop = Loop(desk, agents=most, least=least, coder=coder, until_idle=until_idle)
+        context = Context(fleet, {"agents": most, "coder": coder})
+        loop = Loop(context, agents=most, least=least, coder=coder, until_idle=until_idle)
         began = await fleet.last_seq()
         if coder:
             await _say_who_is_skipped(fleet, coder)
-        async with watching(home()) as view:
+        async with offered(context), watching(home()) as view:
             loop.tell = view.tell
             stopped = heed_signals(loop, view.tell)
             await loop.run()
@@ -72,7 +75,8 @@ def run(agents: tuple[int | None, int] | None, coder: str | None, until_idle: bo
 
 async def _say_who_is_skipped(fleet: "Fleet", coder: str) -> None:
     """Report the tasks for other agent programs, which stay in the queue."""
-    skipped = Counter(await fleet.pinned_to_others(coder))
+    pending = await fleet.list(TaskQuery(states=[State.PENDING]))
+    skipped = Counter(task.coder for task in pending if task.coder and task.coder != coder)
     if skipped:
         named = ", ".join(f"{number} for {name}" for name, number in sorted(skipped.items()))
         say(f"skipping {count(skipped.total(), 'task')} for other agent programs: {named}")

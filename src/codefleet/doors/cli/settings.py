@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import click
 
-from codefleet.config import FILE, KEYS, Config, RepoFile, load, toml, value_of, without_password
+from codefleet.config import FILE, KEYS, Config, RepoFile, load, toml, without_password
 from codefleet.config.file import set_value
-from codefleet.config.values import parsed
+from codefleet.domain.access import Right
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.domain.model import Repo
 from codefleet.doors.cli import show
-from codefleet.doors.cli.call import coder_exists, home, json_option, refuse_agents, say
+from codefleet.doors.cli.call import home, json_option, refuse_agents, say
 from codefleet.doors.cli.groups import Subcommands
-from codefleet.doors.cli.place import repo_here
+from codefleet.doors.cli.repo_choice import repo_here
 from codefleet.doors.cli.secret_text import secret_text
 from codefleet.doors.cli.text import clean, table
 
@@ -62,49 +62,19 @@ def set_(key: str, value: str, in_repo: bool) -> None:
     fleet config set checks 'make test, make lint' --repo
     fleet config set coders.command.argv '["my-agent", "{prompt_file}"]'
     """
-    refuse_agents("change settings")
+    refuse_agents(Right.CHANGE_SETTINGS)
     value = secret_text(value) if key in ("store", "store_direct") else value
     folder = repo_here() if in_repo else home()
     if folder is None:
         raise NotFound("there is no repository here", hint="change to one, or leave out --repo")
-    for name in _coders_in(key, value):
-        coder_exists(name)
-    if key == "store" and value:
-        from codefleet.wiring import parts_of
+    from codefleet.runner.settings import refuse_unfit  # here: to load coders takes time
 
-        parts_of(value)
-    _refuse_unfit(key, value)
+    refuse_unfit(home(), key, value)
     set_value(folder / FILE, key, value, in_repo=in_repo)
     say(f"{key} is {'set in' if value else 'removed from'} {folder / FILE}")
     if in_repo:
         say("it takes effect once it is committed to the trunk")
     _warn_of_stronger(key, load(home(), env=os.environ))
-
-
-def _coders_in(key: str, value: str) -> list[str]:
-    """The coders that this setting names."""
-    match key.split("."):
-        case ["coder" | "fallback"] | ["repos", _, "coder" | "fallback"] if value:
-            return [value]
-        case ["coders", name, *_] if value:
-            return [name]
-        case ["route"] | ["repos", _, "route"] if isinstance(
-            rules := value_of("route", value), list
-        ):
-            return [
-                str(rule["coder"]) for rule in rules if isinstance(rule, dict) and "coder" in rule
-            ]
-    return []
-
-
-def _refuse_unfit(key: str, value: str) -> None:
-    """Refuse an option that its coder does not have, before it costs a run."""
-    match key.split("."):
-        case ["coders", name, option] if value:
-            from codefleet.coders.fitness import refuse_option  # here: to load a coder takes time
-
-            usual = load(home(), env=os.environ).coders.get(name, {})
-            refuse_option(name, usual, option, parsed(value))
 
 
 def _warn_of_stronger(key: str, config: Config) -> None:
@@ -123,7 +93,7 @@ class Own(NamedTuple):
 
 async def _own(root: Path) -> Own:
     """Works even if the store cannot be opened, or does not know the repository."""
-    from codefleet.runner.repos import trunk_file
+    from codefleet.runner.git import trunk_file
     from codefleet.wiring import open_fleet
 
     repo = Repo(name=root.name, path=str(root), trunk="")

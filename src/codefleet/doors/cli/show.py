@@ -10,7 +10,7 @@ import click
 from codefleet.domain.model import Event, Run, Task, TaskId, Usage
 from codefleet.domain.noun import Noun
 from codefleet.domain.scheduling import Hold, Why
-from codefleet.domain.views import InboxItem, Left, shown_state
+from codefleet.domain.views import ALERT, HELD, HELD_WORK, IN_LANE, InboxItem, Left, shown_state
 from codefleet.domain.words import Reason, State
 from codefleet.doors.cli.text import brief, clean, clean_lines, duration, inert, local, table
 
@@ -23,8 +23,8 @@ COLOURS = {
     "working": "blue",
     "asking": "magenta",
     "review": "cyan",
-    "landing": "cyan",
-    "held": "yellow",
+    IN_LANE: "cyan",
+    HELD: "yellow",
     "completed": "green",
     "failed": "red",
     "cancelled": "bright_black",
@@ -122,7 +122,14 @@ def event(it: Event) -> None:
     who = it.run or it.task or ""
     agent = f" {it.agent}" if it.agent else ""
     head = click.style(f"{it.seq:>6} {local(it.at)}", dim=True)
-    click.echo(f"{head} {it.kind:<15} {who}{agent} {brief(it.text)}".rstrip())
+    by = click.style(f" (by {it.by})", dim=True) if _by_someone_else(it) else ""
+    click.echo(f"{head} {it.kind:<15} {who}{agent} {brief(it.text)}".rstrip() + by)
+
+
+def _by_someone_else(it: Event) -> bool:
+    """Was it caused by a token, or by the agent of another run? A human or a runner is usual."""
+    kind, _, name = it.by.partition(" ")
+    return kind == "token" or (kind == "run" and name != it.run)
 
 
 def runs(them: Sequence[Run]) -> str:
@@ -188,8 +195,10 @@ def settles(item: InboxItem) -> str:
         return f"fleet answer {item.task} allow, or always, or deny"
     if item.kind == "account":
         return f"fleet coders wake {item.id}"
-    if item.kind == "landing":
+    if item.kind == HELD_WORK:
         return f'clear what is in the way and it lands by itself, or fleet reject {item.task} "why"'
+    if item.kind == ALERT:
+        return f"fleet inbox --settle {item.id}"
     if item.kind == "settings":
         return "fix the file and commit it to the trunk"
     if item.kind == "question":

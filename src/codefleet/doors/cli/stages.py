@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from codefleet.domain import graph, handover
+from codefleet.domain import graph
 from codefleet.domain.budget import told
-from codefleet.domain.handover import StageResult, StageStatus
 from codefleet.domain.model import Run, Task
-from codefleet.domain.plan import Plan, StagePlan
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import State
+from codefleet.domain.workflow import results
+from codefleet.domain.workflow.plan import Plan, StagePlan
+from codefleet.domain.workflow.results import StageResult, StageStatus
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, duration, table
 
@@ -33,7 +34,7 @@ def progress(stands: WorkflowStatus, room: int | None = None, lines: int = 10_00
     names = {str(task.id): _name(task) for task in stands.tasks}
     tasks = {_name(task): task for task in stands.tasks}
     runs = {names[run.task]: run for run in stands.runs}
-    found = {each.stage: each for each in handover.results(stands.tasks, stands.runs)}
+    found = {each.stage: each for each in results.results(stands.tasks, stands.runs)}
     needs = {_name(task): [names[need] for need in _inside(task, names)] for task in stands.tasks}
     rows = [
         (mark, name, *_told(tasks[name], runs.get(name), found[name], needs[name]))

@@ -8,7 +8,7 @@ from codefleet.domain.accounts import sentence
 from codefleet.domain.budget import told
 from codefleet.domain.model import Run, Task
 from codefleet.domain.scheduling import Hold, Why, waits_for_remote
-from codefleet.domain.views import Agent, InboxItem, Status
+from codefleet.domain.views import HELD, IN_LANE, Agent, InboxItem, Status
 from codefleet.domain.words import State
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import json_option, look
@@ -47,7 +47,7 @@ def draw(now: Status) -> Iterator[str]:
 
 def counts(now: Status) -> str:
     """How many tasks are in each state."""
-    order = ["running", "pending", "blocked", "asking", "review", "landing", "held"]
+    order = ["running", "pending", "blocked", "asking", "review", IN_LANE, HELD]
     order += [state.value for state in State]
     words = (f"{now.counts[name]:,} {name}" for name in dict.fromkeys(order) if name in now.counts)
     return ", ".join(words) or 'none yet; `fleet add "Title"` queues one'
@@ -76,14 +76,16 @@ def _seats(now: Status, room: int | None) -> str:
 
 def waiting(now: Status, most: int, room: int | None = None) -> str:
     """A table of what is not running, and why; empty if there is nothing."""
-    landing = [task for task in now.landing if task.approved]
-    tasks = [*landing, *(each.task for each in now.waiting)]
+    tasks = [*now.lane, *(each.task for each in now.waiting)]
     if not tasks:
         return ""
-    holds = {each.task.id: Hold(Why(each.why), each.text, each.behind) for each in now.waiting}
+    holds = {
+        each.task.id: Hold(why=Why(each.why), text=each.text, behind=each.behind)
+        for each in now.waiting
+    }
     drawn = show.tasks(tasks[:most], holds, room, repos=now.repos)
     pending = now.counts.get("pending", 0) + now.counts.get("blocked", 0)
-    left = len(landing) + pending - most
+    left = len(now.lane) + pending - most
     more = click.style(f"\nand {left:,} more; `fleet list` shows them", dim=True)
     return drawn + more if left > 0 else drawn
 

@@ -1,72 +1,44 @@
 """Everything known about one task, collected and drawn."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import asdict
 
 from codefleet.domain.budget import told
 from codefleet.domain.model import (
     Budget,
     Check,
-    Event,
     Evidence,
-    Message,
     Question,
     Result,
     Run,
-    Task,
     Usage,
 )
-from codefleet.domain.scheduling import Hold
-from codefleet.domain.secrets import redact
-from codefleet.domain.views import InboxItem, Limit
+from codefleet.domain.views import Limit
 from codefleet.doors.cli import show
 from codefleet.doors.cli.text import brief, clean, clean_lines, count, local
-from codefleet.runner.agents import notes
+from codefleet.fleet.details import TaskDetails
+from codefleet.runner import verbs
 
 if TYPE_CHECKING:
     from codefleet.fleet import Fleet
 
-EVENTS_SHOWN = 10
 CHANGES_SHOWN = 20
 NOTES_SHOWN = 40
 
 
-class TaskPage(NamedTuple):
-    """One task and what belongs to it."""
+class TaskPage(TaskDetails):
+    """One task, what belongs to it, and what its agents noted for one another."""
 
-    task: Task
-    hold: Hold | None
-    needs: Sequence[Task]
-    holds_up: Sequence[Task]
-    runs: Sequence[Run]
-    inbox: Sequence[InboxItem]
-    unread: Sequence[Message]
     plan: str
     knowledge: str
-    questions: Sequence[Question]
-    events: Sequence[Event]
 
 
 async def read(fleet: "Fleet", ref: str) -> TaskPage:
-    task = await fleet.get(ref)
-    await fleet.permit_reading(task.id)
-    runs = await fleet.runs_of(task.id)
-    kept = await notes.newest(fleet.home, runs)
-    return TaskPage(
-        task=task,
-        hold=(await fleet.why([task])).get(task.id),
-        needs=await fleet.needs_of(task),
-        holds_up=await fleet.held_up(task),
-        runs=runs,
-        inbox=[item for item in await fleet.inbox() if item.task == task.id],
-        unread=[m.evolve(text=redact(m.text)) for m in await fleet.unread(task.id)],
-        plan=redact(kept.get(notes.PLAN, "")),
-        knowledge=redact(kept.get(notes.KNOWLEDGE, "")),
-        questions=await fleet.questions_of(task.id),
-        events=await fleet.events(task=task.id, limit=EVENTS_SHOWN, newest=True),
-    )
+    found, noted = await fleet.details(ref), await verbs.notes(fleet, ref)
+    return TaskPage(**asdict(found), plan=noted.plan, knowledge=noted.knowledge)
 
 
 def draw(page: TaskPage) -> str:

@@ -8,7 +8,7 @@ import click
 from codefleet.domain.lifecycle import WORDS
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.scheduling import Hold
-from codefleet.domain.views import HELD, LANDING
+from codefleet.domain.views import HELD, IN_LANE
 from codefleet.domain.words import UNFINISHED, State
 from codefleet.doors.cli import show
 from codefleet.doors.cli.call import json_option, look, say, task_argument
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OPEN = (*UNFINISHED, State.FAILED)
 KINDS_OF_WAITING = {
     **dict.fromkeys(("ready", "blocked", "waits", "paused"), State.PENDING),
-    **dict.fromkeys((LANDING, HELD), State.REVIEW),
+    **dict.fromkeys((IN_LANE, HELD), State.REVIEW),
 }
 """Derived states, and the stored state of such tasks."""
 
@@ -67,6 +67,7 @@ def _state_words(ctx: click.Context, param: click.Parameter, words: tuple[str, .
 )
 @click.option("--repo", metavar="NAME", help="Only tasks in this repo.")
 @click.option("--label", metavar="LABEL", help="Only tasks with this label.")
+@click.option("--team", metavar="NAME", help="Only tasks of this team.")
 @click.option("--all", "everything", is_flag=True, help="Include completed and cancelled tasks.")
 @limit_option
 @json_option
@@ -75,6 +76,7 @@ def list_(
     states: list[str],
     repo: str | None,
     label: str | None,
+    team: str | None,
     everything: bool,
     limit: int,
     as_json: bool,
@@ -92,6 +94,7 @@ def list_(
         states=sorted(stored) or (() if everything else OPEN),
         repo=repo,
         label=label,
+        team=team,
         text=words,
         limit=None if kinds_of_waiting else limit + 1,  # one extra shows that there are more
     )
@@ -99,6 +102,8 @@ def list_(
     async def read(fleet: "Fleet") -> Listed:
         if repo is not None:
             await fleet.repo(repo)
+        if team is not None:
+            await fleet.team(team)
         found = await fleet.list(query)
         holds = await fleet.why(found if kinds_of_waiting else found[:limit])
         if kinds_of_waiting:
@@ -106,7 +111,7 @@ def list_(
         return Listed(found, holds, len(await fleet.repos()))
 
     listed = look(read)
-    _tell(listed._replace(tasks=listed.tasks[:limit]), as_json)
+    tell(listed._replace(tasks=listed.tasks[:limit]), as_json)
     if len(listed.tasks) > limit:
         say(f"and more; `-n {limit * 10}` shows up to {limit * 10}")
 
@@ -118,7 +123,7 @@ def ready(limit: int, as_json: bool) -> None:
     """List the tasks a free agent would take now, in order."""
 
     listed = look(lambda fleet: _able(fleet, limit))
-    _tell(listed, as_json, "nothing is ready; `fleet list` shows what each task waits for")
+    tell(listed, as_json, "nothing is ready; `fleet list` shows what each task waits for")
 
 
 async def _able(fleet: "Fleet", limit: int) -> Listed:
@@ -134,11 +139,12 @@ async def _able(fleet: "Fleet", limit: int) -> Listed:
         looked_at *= 4
 
 
-def _tell(
+def tell(
     listed: Listed,
     as_json: bool,
     nothing: str = 'no tasks found; `fleet add "Title"` queues one',
 ) -> None:
+    """Print tasks, or that there are none."""
     if as_json:
         show.nouns(listed.tasks)
     elif listed.tasks:
@@ -156,6 +162,6 @@ def show_(task: str, as_json: bool) -> None:
 
     page = look(lambda fleet: task_page.read(fleet, task))
     if as_json:
-        show.data(page._asdict() | {"hold": page.hold and page.hold._asdict()})
+        show.data(page.plain())
     else:
         click.echo(task_page.draw(page))

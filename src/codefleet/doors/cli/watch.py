@@ -17,7 +17,10 @@ from codefleet.doors.cli.call import look, say
 from codefleet.fleet import Fleet
 from codefleet.wiring import open_fleet
 
-TOO_MUCH = {"run.prepared", "run.session", "run.said", "run.tool", "run.used", "run.ended"}
+TOO_MUCH = {
+    *("run.prepared", "run.session", "run.said", "run.thought", "run.tool", "run.result"),
+    *("run.changed", "run.used", "run.ended"),
+}
 BLIND = ("", "dumb", "unknown")
 SHOWN = tuple(kind for kind in KINDS if kind not in TOO_MUCH)
 

@@ -19,8 +19,8 @@ from codefleet.doors.cli.plans import Change, change, read_plan
 from codefleet.doors.cli.text import brief, clean, clean_lines, count, table
 
 if TYPE_CHECKING:
-    from codefleet.domain.handover import Collected, StageResult
-    from codefleet.domain.plan import Plan
+    from codefleet.domain.workflow.plan import Plan
+    from codefleet.domain.workflow.results import Collected, StageResult
     from codefleet.fleet import Fleet
 
 set_option = click.option(
@@ -47,6 +47,7 @@ def workflow(ctx: click.Context) -> None:
 @file_argument
 @click.option("--prompt", metavar="TEXT", help="What to do: {task_prompt} in the stages.")
 @click.option("--repo", metavar="PATH|NAME", help="Where to work; default: this repository.")
+@click.option("--team", metavar="NAME", help="The team that it belongs to.")
 @set_option
 @click.option("--agents", type=click.IntRange(1, 256), help="How many agents work at once.")
 @click.option("--detach", is_flag=True, help="Only queue it; any runner can take it.")
@@ -55,6 +56,7 @@ def run(
     source: str,
     prompt: str | None,
     repo: str | None,
+    team: str | None,
     changes: tuple[Change, ...],
     agents: int | None,
     detach: bool,
@@ -69,7 +71,7 @@ def run(
     plan = read_plan(source, changes, prompt)
 
     async def work(fleet: "Fleet") -> _Ended:
-        flow = await _start(fleet, plan, repo)
+        flow = await _start(fleet, plan, repo, team)
         say(f"{flow.id}  {clean(flow.name)}: {count(len(flow.tasks), 'stage')} in {flow.repo}")
         if detach:
             return _Ended(await fleet.workflow(flow.id), ())
@@ -179,10 +181,10 @@ def cleanup(flow: str, as_json: bool) -> None:
     """
 
     async def clean(fleet: "Fleet") -> None:
-        from codefleet.runner.cleanup import clean_up
-        from codefleet.runner.desk import Desk
+        from codefleet.runner import verbs
+        from codefleet.runner.context import Context
 
-        told = clean_up(Desk(fleet), flow)
+        told = verbs.cleanup_workflow(Context(fleet), flow)
         if as_json:
             show.data([each._asdict() async for each in told])
         else:
@@ -191,14 +193,10 @@ def cleanup(flow: str, as_json: bool) -> None:
     call(clean)
 
 
-async def _start(fleet: "Fleet", plan: "Plan", repo: str | None) -> Workflow:
-    from codefleet.doors.cli.place import repo_name
-    from codefleet.runner.repos import base
+async def _start(fleet: "Fleet", plan: "Plan", repo: str | None, team: str | None) -> Workflow:
+    from codefleet.doors.cli.repo_choice import repo_name
 
-    name = await repo_name(fleet, repo)
-    if plan.base and name:
-        plan = plan.evolve(base=await base.start(fleet, await fleet.repo(name), plan.base))
-    return await fleet.start(plan, name)
+    return await fleet.start(plan, await repo_name(fleet, repo), team)
 
 
 def _tell(stands: WorkflowStatus, as_json: bool, *, seen: bool = False) -> None:
@@ -210,7 +208,7 @@ def _tell(stands: WorkflowStatus, as_json: bool, *, seen: bool = False) -> None:
 
 
 async def _carried_out(fleet: "Fleet", flow: str, *, agents: int | None, quiet: bool) -> "_Ended":
-    from codefleet.doors.cli.carrying_out import carry_out
+    from codefleet.doors.cli.workflow_run import carry_out
 
     stopped = await carry_out(fleet, flow, agents=agents, quiet=quiet)
     left = await fleet.left(await fleet.family_of(flow))

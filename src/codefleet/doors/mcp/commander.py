@@ -1,31 +1,27 @@
-"""The toolset `commander`: the whole fleet, its backlog and its inbox."""
+"""The toolset `commander`: the backlog and who works on it. Its other half is `review`."""
 
 from typing import Any
 
 from mcp.server.mcpserver import Context
 
-from codefleet.coders import fitness
-from codefleet.domain.checking import checked
-from codefleet.domain.model import Draft, Event, Task
 from codefleet.domain.words import State
-from codefleet.doors.mcp import briefly
-from codefleet.doors.mcp.house import Toolset, View
-from codefleet.doors.mcp.limits import Limit, Seconds, Seq
+from codefleet.doors.mcp import summaries
+from codefleet.doors.mcp.limits import Limit, Seconds
+from codefleet.doors.mcp.summaries import View
+from codefleet.doors.mcp.toolset import Toolset
 from codefleet.ports import TaskQuery
-from codefleet.runner.approval import approve
-from codefleet.runner.repos import base
 
 
 class Commander(Toolset):
     """What the leader of a fleet needs."""
 
     READS = (
-        *("search_backlog", "check_agent_status", "detect_conflicts", "review_completed"),
-        *("find_similar_tasks", "analyze_dependencies", "list_inbox", "tail_events", "wait"),
+        *("search_backlog", "check_agent_status", "detect_conflicts"),
+        *("find_similar_tasks", "analyze_dependencies", "wait"),
     )
     WRITES = (
-        *("create_task", "assign_task", "answer_question"),
-        *("land", "reject", "retry", "cancel"),
+        *("create_task", "assign_task", "edit_task", "pause_task", "resume_task"),
+        *("retry", "cancel"),
     )
 
     async def search_backlog(self, count: Limit = 10, query: str | None = None) -> View:
@@ -37,38 +33,50 @@ class Commander(Toolset):
         tasks = await self.fleet.list(pending)
         why = await self.fleet.why(tasks)
         return {
-            "tasks": [{**briefly.task(t), "waits_for": why[t.id].text} for t in tasks],
+            "tasks": [{**summaries.task(t), "waits_for": why[t.id].text} for t in tasks],
             "counts": dict(await self.fleet.counts()),
         }
 
     async def check_agent_status(self) -> View:
         """Who works on what, for how long, and what it costs; resting accounts; today's cost."""
-        return briefly.status(await self.fleet.status())
+        return summaries.status(await self.fleet.status())
 
     async def detect_conflicts(self) -> View:
-        """Unfinished tasks whose actual changes conflict, or touch the same files."""
+        """Unfinished tasks whose actual changes conflict or touch the same files; claimed files."""
         conflicts = await self.fleet.open_conflicts()
         shared = await self.fleet.shared_files()
         return {
-            "conflicts": [briefly.conflict(each) for each in conflicts],
+            "conflicts": [summaries.conflict(each) for each in conflicts],
             "shared_files": {path: list(tasks) for path, tasks in shared.items()},
+            "claimed_files": [summaries.claim(it) for it in await self.fleet.file_claims()],
         }
 
     async def assign_task(self, task_id: str, agent: str | None = None) -> View:
         """Assign a task to one agent by name (check_agent_status lists them); null unassigns it."""
-        return briefly.task(await self.fleet.edit(task_id, assignee=agent))
+        return summaries.task(await self.fleet.edit(task_id, assignee=agent))
 
-    async def review_completed(self, count: Limit = 20) -> View:
-        """Completed tasks, newest first, with their results."""
-        query = TaskQuery(states=[State.COMPLETED], limit=count, newest_first=True)
-        tasks = await self.fleet.list(query)
-        runs = await self.fleet.last_runs(tasks)
-        return {"tasks": [briefly.completed(task, runs.get(task.id)) for task in tasks]}
+    async def edit_task(self, task_id: str, changes: dict[str, Any]) -> View:
+        """Change fields of a task, as in create_task. A list replaces the old one; null clears a
+        field that may be empty.
+
+        A running agent sees the change in its next run.
+        """
+        return summaries.task(await self.fleet.edit(task_id, **changes))
+
+    async def pause_task(self, task_id: str) -> View:
+        """Keep a task from starting or landing; a run of it is stopped gently, its work is kept."""
+        task = await self.fleet.pause(task_id)
+        return summaries.task(task) if task else {}
+
+    async def resume_task(self, task_id: str) -> View:
+        """Let a paused task start again; an agent takes it when a seat is free."""
+        task = await self.fleet.resume(task_id)
+        return await self.moved(task) if task else {}
 
     async def find_similar_tasks(self, query: str, count: Limit = 5) -> View:
         """Tasks, including finished ones, similar to this text. Check before you create one."""
         found = await self.fleet.search(query[:2000], count)
-        return {"tasks": [{**briefly.task(task), "score": score} for score, task in found]}
+        return {"tasks": [{**summaries.task(task), "score": score} for score, task in found]}
 
     async def create_task(self, tasks: list[dict[str, Any]], repo_path: str | None = None) -> View:
         """Queue tasks, all or none. Each: title, prompt; optional name, needs (names in this call,
@@ -79,92 +87,47 @@ class Commander(Toolset):
         State in the prompt what to build, which files to touch and which not, and what must hold.
         Tasks that share no files run in parallel. Work lands as the repository's settings say.
         """
-        repo = await self.house.repo(repo_path)
-        drafts = [checked(Draft, {**each, "repo": repo.name}) for each in tasks]
-        for draft in drafts:
-            fitness.refuse_unfit(draft, self.fleet.config.coders)
-        added = await self.fleet.add(await base.bound(self.fleet, repo, drafts))
-        await self.house.staff()
-        return {"tasks": [briefly.task(task) for task in added]}
+        added = await self.fleet.add(await self.server.drafts(tasks, repo_path))
+        await self.server.ensure_runner()
+        return {"tasks": [summaries.task(task) for task in added]}
 
     async def analyze_dependencies(self, count: Limit = 20) -> View:
-        """What holds up what: unfinished tasks by phase, the critical path, bottlenecks."""
+        """What holds up what: unfinished tasks by phase, the critical path, bottlenecks,
+        and failed tasks with all that waits for them."""
         found = await self.fleet.dependencies()
         return {
             "tasks": [
-                {**briefly.task(task), "phase": phase} for phase, task in found.tasks[:count]
+                {**summaries.task(task), "phase": phase} for phase, task in found.tasks[:count]
             ],
             "critical_path": list(found.critical_path),
             "bottlenecks": [
                 {"task_id": task, "holds_up": number} for task, number in found.holds_up[:count]
             ],
+            "failures": [
+                {"task_id": task, "holds_up": list(held)} for task, held in found.failures[:count]
+            ],
             "unfinished": len(found.tasks),
         }
 
-    async def list_inbox(self) -> View:
-        """What waits for a human: questions, permission requests, work to review, logins."""
-        return {"items": [each.plain() for each in await self.fleet.inbox()]}
-
-    async def answer_question(self, id: str, answer: str) -> View:
-        """Answer an agent's question (its id or its task's, see list_inbox); the task continues."""
-        return await self._moved(await self.fleet.answer(id, answer))
-
-    async def land(self, task_id: str, commit: str | None = None) -> View:
-        """Approve work in review: it is checked once more and merged onto the trunk.
-
-        What lands is the commit that its run delivered. If its branch has moved since, this is
-        refused with the difference; `commit` names the one you want.
-        """
-        return await self._moved(await approve(self.house.desk, task_id, commit))
-
-    async def reject(self, task_id: str, reason: str) -> View:
-        """Send work in review back to an agent, with the reason."""
-        return await self._moved(await self.fleet.reject(task_id, reason))
-
     async def retry(self, task_id: str) -> View:
         """Put a failed or cancelled task back in the queue."""
-        return await self._moved(await self.fleet.retry(task_id))
+        return await self.moved(await self.fleet.retry(task_id))
 
     async def cancel(self, task_id: str) -> View:
         """Stop a task for good; its work so far is archived, not lost."""
-        return await self._moved(await self.fleet.cancel(task_id))
-
-    async def tail_events(
-        self, task_id: str | None = None, after: Seq | None = None, limit: Limit = 50
-    ) -> View:
-        """Events, oldest first: the last ones, or those after a `seq`.
-
-        Continue with next_after.
-        """
-        newest = after is None
-        found = await self.fleet.events(after=after or 0, task=task_id, limit=limit, newest=newest)
-        return {
-            "events": [_told(event) for event in found],
-            "next_after": found[-1].seq if found else after or 0,
-        }
+        return await self.moved(await self.fleet.cancel(task_id))
 
     async def wait(self, ids: list[str], ctx: Context, timeout_seconds: Seconds = 60) -> View:
         """Wait until these tasks, workers or workflows end or need a human, or time runs out.
 
         Reports progress meanwhile. `settled` is false if time ran out first: call again.
         """
-        tasks = [task for each in ids for task in await self.fleet.tasks_of(each)]
-        seen: list[Task] = []
         steps = 0
-        async for found in self.fleet.watch(tasks, timeout_seconds):
-            seen, steps = list(found), steps + 1
-            done = sum(task.state.is_final for task in seen)
-            await ctx.report_progress(steps, message=f"{done} of {len(seen)} ended")
+        async for seen in self.fleet.watch(ids, timeout_seconds):
+            steps += 1
+            done = sum(task.state.is_final for task in seen.tasks)
+            await ctx.report_progress(steps, message=f"{done} of {len(seen.tasks)} ended")
         return {
-            "settled": await self.fleet.settled(seen),
-            "tasks": [briefly.task(task) for task in seen],
+            "settled": seen.settled,
+            "tasks": [summaries.task(task) for task in seen.tasks],
         }
-
-    async def _moved(self, task: Task) -> View:
-        await self.house.staff()
-        return briefly.task(task)
-
-
-def _told(event: Event) -> View:
-    """An event without its empty fields."""
-    return {name: value for name, value in event.plain().items() if value not in (None, "", {})}

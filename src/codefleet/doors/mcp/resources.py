@@ -7,8 +7,8 @@ from mcp.server.mcpserver.exceptions import ResourceError
 
 from codefleet.domain.errors import FleetError, NotFound
 from codefleet.domain.model import Run, RunId
-from codefleet.doors.mcp.house import House
-from codefleet.runner.repos.difference import diff_of
+from codefleet.doors.mcp.toolset import ServerContext
+from codefleet.runner import verbs
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -20,18 +20,19 @@ LONGEST_DIFF = 1_000_000
 class Resources:
     """Reads what runs left behind."""
 
-    def __init__(self, house: House) -> None:
-        self.house, self.fleet = house, house.fleet
+    def __init__(self, context: ServerContext) -> None:
+        self.server = context
 
     async def log(self, run: str) -> str:
         """The end of what a run's agent printed."""
-        return await self.house.end_of_log(await self._run(run), "stdout.jsonl", LONGEST_LOG)
+        found = await self._run(run)
+        return await verbs.run_log(self.server.context, found.id, LONGEST_LOG)
 
     async def diff(self, run: str) -> str:
         """What a run changed since it started; for a live run, as it is now."""
         found = await self._run(run)
         try:
-            return (await diff_of(self.fleet, found))[:LONGEST_DIFF]
+            return (await verbs.diff(self.server.fleet, found.id))[:LONGEST_DIFF]
         except FleetError as refused:
             raise ResourceError(f"{refused.problem}. {refused.hint}") from None
 
@@ -41,21 +42,22 @@ class Resources:
         return json.dumps(found.evidence.plain(), indent=2) if found.evidence else "null"
 
     async def _run(self, name: str) -> Run:
-        found = await self.fleet.find_runs([RunId(name)])
+        fleet = self.server.fleet
+        found = await fleet.find_runs([RunId(name)])
         if not found:
             refused = NotFound(f"no run {name[:80]}", hint="get_worker_status names the run_id")
             raise ResourceError(f"{refused.problem}; {refused.hint}")
-        await self.house.caller()
+        await fleet.asking()
         try:
-            await self.fleet.permit_reading(found[0].task)
+            await fleet.permit_reading(found[0].task)
         except FleetError as refused:
             raise ResourceError(f"{refused.problem}; {refused.hint}") from None
         return found[0]
 
 
-def register(server: "MCPServer[Any]", house: House) -> None:
+def register(server: "MCPServer[Any]", context: ServerContext) -> None:
     """Offer the resources of every run."""
-    read = Resources(house)
+    read = Resources(context)
     kinds = (
         ("log", read.log, "text/plain"),
         ("diff", read.diff, "text/x-diff"),

@@ -1,49 +1,36 @@
-"""How a server is reached: over standard input and output, or over HTTP with a token."""
+"""How a server is reached: over standard input and output, or as a web application."""
 
-import hmac
-import socket
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from importlib.metadata import version
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
-import uvicorn
-from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
-from codefleet.domain.errors import FleetError, Refused, Workspace
-from codefleet.doors.mcp.house import House
-from codefleet.doors.mcp.patience import Impatient, bounded
+from codefleet.domain.access import HUMAN, NO_TOKEN, OWNER, Holder
+from codefleet.domain.errors import Refused
+from codefleet.domain.words import Role
 from codefleet.doors.mcp.server import Door, assemble
-from codefleet.fleet import Fleet
-from codefleet.fleet.tokens import secret
-from codefleet.runner import background
+from codefleet.doors.mcp.shared import ANY_HOST
+from codefleet.doors.mcp.toolset import AGENT_NAME, ServerContext
+from codefleet.fleet import Fleet, logins
+from codefleet.fleet.viewer import HUMAN_HANDLE, handle
 
-Say = Callable[[str], None]
+TEAM = "CLAUDE_FLEET_TEAM"
 
 
 async def over_stdio(fleet: Fleet, toolsets: Sequence[str], token: str | None) -> None:
-    """Serve the client that started us until it closes our input."""
-    await (await _door(fleet, toolsets, token)).run_stdio_async()
+    """Serve the client that started us until it closes our input; a `token` is that of a run."""
+    # An empty token is invalid, not absent: it must not grant full access.
+    known = await _member(fleet) if token is None else await fleet.with_token(token)
+    await (await _door(known, toolsets)).run_stdio_async()
 
 
-async def over_http(fleet: Fleet, toolsets: Sequence[str], host: str, port: int, say: Say) -> None:
-    """Serve clients with the token at http://HOST:PORT/mcp, until we are stopped."""
-    door = await _door(fleet, toolsets, None)
-    file = fleet.home / "keys" / "mcp.token"
-    listener = _listen(host, port)
-    host, port = listener.getsockname()[:2]
-    app = Guarded(door.streamable_http_app(transport_security=_hosts(host, port)), secret(file))
-    shown = f"[{host}]" if ":" in host else host
-    say(f"listening on http://{shown}:{port}/mcp; the token is in {file}")
-    if not ip_address(host).is_loopback:
-        say("this address is reachable from outside: anyone with the token commands the fleet")
-    config = uvicorn.Config(
-        app, http=Impatient, log_level="error", lifespan="on", timeout_graceful_shutdown=1
-    )
-    await uvicorn.Server(config).serve(sockets=[listener])
+async def http_app(fleet: Fleet, toolsets: Sequence[str]) -> ASGIApp:
+    """The tools as a web application, at `/mcp`, for whoever may use them as the owner."""
+    owner = fleet.acting_as(OWNER) if fleet.actor == HUMAN else fleet
+    door = await _door(owner, toolsets)
+    return door.streamable_http_app(transport_security=ANY_HOST)
 
 
 def bound_to(file: Path) -> str:
@@ -56,64 +43,34 @@ def bound_to(file: Path) -> str:
         ) from None
 
 
-class Guarded:
-    """Admits only requests that carry the token; others learn nothing."""
+async def _member(fleet: Fleet) -> Fleet:
+    """The member of the team that the client's environment names.
 
-    def __init__(self, app: ASGIApp, token: bytes) -> None:
-        self._app, self._token = app, token
+    Its role is that of the token, if there is one. Without a token it is the local human, who may
+    do everything anyway, as the lead of that team.
+    """
+    named = os.environ.get(TEAM)
+    if not named or fleet.actor != HUMAN:
+        return fleet
+    team = (await fleet.team(named)).name
+    if token := os.environ.get(logins.VARIABLE):
+        return await _holder_of(token, team, fleet)
+    name = handle(os.environ.get(AGENT_NAME) or HUMAN_HANDLE)
+    lead = Holder(token=NO_TOKEN, handle=name, team=team, role=Role.TEAM_LEAD)
+    return fleet.acting_as(lead)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        if self._may(dict(scope["headers"])):
-            await self._app(scope, bounded(receive), send)
-            return
-        error: FleetError = Refused(
-            "this needs the fleet's token",
-            hint="send the header `Authorization: Bearer TOKEN`; the server printed where it is",
+
+async def _holder_of(token: str, team: str, fleet: Fleet) -> Fleet:
+    known = await fleet.with_token(token)
+    if not (isinstance(known.actor, Holder) and known.actor.team == team):
+        raise Refused(
+            f"the token in {logins.VARIABLE} is not of the team {team}",
+            hint=f"unset {logins.VARIABLE} or {TEAM}, or set one that fits the other",
         )
-        refused = JSONResponse(
-            error.as_dict(), status_code=401, headers={"WWW-Authenticate": "Bearer"}
-        )
-        await refused(scope, receive, send)
-
-    def _may(self, headers: dict[bytes, bytes]) -> bool:
-        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._token)
+    return known
 
 
-async def _door(fleet: Fleet, toolsets: Sequence[str], token: str | None) -> Door:
-    if token is not None:  # an empty token is invalid, not absent: it must not grant full access
-        await fleet.run_of(token)
-    else:
-        await background.ensure(fleet)
-    return assemble(House(fleet, token), toolsets, version("codefleet"))
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """A socket at this address; port 0 is any free one."""
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError as reason:
-        raise Workspace(
-            f"cannot listen on {host}:{port}: {reason.strerror}", hint="choose another --port"
-        ) from None
-    listener.listen()
-    return listener
-
-
-def _hosts(host: str, port: int) -> TransportSecuritySettings:
-    """The host names that we accept, so that no web page can reach us under another one."""
-    names: list[Any] = [host, "127.0.0.1", "localhost", "[::1]"]
-    if ip_address(host).is_unspecified:
-        names.append(socket.gethostname())
-    return TransportSecuritySettings(
-        allowed_hosts=[f"{name}:{port}" for name in names],
-        allowed_origins=[f"http://{name}:{port}" for name in names],
-    )
+async def _door(fleet: Fleet, toolsets: Sequence[str]) -> Door:
+    context = ServerContext(fleet)
+    await context.ensure_runner()
+    return assemble(context, toolsets, version("codefleet"))

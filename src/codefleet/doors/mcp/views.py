@@ -1,20 +1,20 @@
 """The fleet's nouns in the terms of the worker and workflow tools."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from codefleet.domain.budget import told
 from codefleet.domain.errors import Invalid
-from codefleet.domain.handover import StageResult
-from codefleet.domain.model import Evidence, Run, Task
+from codefleet.domain.model import Evidence, Run, RunId, Task
 from codefleet.domain.views import WorkflowStatus
 from codefleet.domain.words import Reason, State
-from codefleet.doors.mcp.house import View
-from codefleet.runner.places import Places
-from codefleet.runner.traces import Traces, traces
+from codefleet.domain.workflow.results import StageResult
+from codefleet.doors.mcp.summaries import View
+from codefleet.runner.paths import Paths
+from codefleet.runner.process.run_folder import ProcessInfo, process_info
 
 STATUS = {
     State.PENDING: "pending",
@@ -57,12 +57,11 @@ def states(statuses: Sequence[str]) -> list[State]:
 
 
 class Eye(NamedTuple):
-    """The viewpoint: the time, the home, and the length of leases."""
+    """The viewpoint: the time, when runs were last known to be alive, and the home."""
 
     now: datetime
-    steady: datetime
-    places: Places
-    lease: timedelta
+    beats: Mapping[RunId, datetime]
+    paths: Paths
 
 
 def worker(task: Task, run: Run | None, eye: Eye) -> View:
@@ -166,7 +165,7 @@ def lasted(span: timedelta) -> str:
 
 
 def _attempt(run: Run | None, eye: Eye) -> View:
-    folder = eye.places.run(run) if run else None
+    folder = eye.paths.run(run) if run else None
     return {
         "run_id": run.id if run else None,
         "agent": run.agent if run else None,
@@ -179,13 +178,13 @@ def _attempt(run: Run | None, eye: Eye) -> View:
         "started_at": run.started_at.timestamp() if run else None,
         "ended_at": run.ended_at.timestamp() if run and run.ended_at else None,
         "cost_usd": run.usage.cost_usd if run else 0.0,
-        **_pulse(run, traces(folder) if folder else Traces(), eye),
+        **_pulse(run, process_info(folder) if folder else ProcessInfo(), eye),
     }
 
 
-def _pulse(run: Run | None, left: Traces, eye: Eye) -> View:
+def _pulse(run: Run | None, left: ProcessInfo, eye: Eye) -> View:
     """Signs of life: of its runner, which renews the lease, and of the agent, which prints."""
-    beat = (run.ended_at or eye.now - (eye.steady - run.lease_until + eye.lease)) if run else None
+    beat = eye.beats[run.id] if run else None
     said = datetime.fromtimestamp(left.last_output, UTC) if left.last_output else None
     return {
         "pid": left.pid,

@@ -2,21 +2,20 @@
 
 from typing import Any
 
-from codefleet.coders import fitness, registry
+from codefleet.coders import registry
 from codefleet.config import Config
-from codefleet.domain.checking import checked
+from codefleet.domain import access
 from codefleet.domain.errors import BadConfig
-from codefleet.domain.model import Draft, Task
-from codefleet.domain.words import Landing
+from codefleet.domain.model import Draft, Run, Task
+from codefleet.domain.validation import checked
+from codefleet.domain.words import LandingMode
 from codefleet.doors.mcp import views
-from codefleet.doors.mcp.house import Toolset, View, page, position
 from codefleet.doors.mcp.limits import Limit, Lines
+from codefleet.doors.mcp.summaries import View
+from codefleet.doors.mcp.toolset import Toolset, page, position
 from codefleet.ports import TaskQuery
-from codefleet.runner import background
-from codefleet.runner.agents.programs import missing
-from codefleet.runner.checkup import checkup
-from codefleet.runner.cleanup import put_away
-from codefleet.runner.repos import base
+from codefleet.runner import background, verbs
+from codefleet.runner.programs.installed import missing
 
 
 class Workers(Toolset):
@@ -36,10 +35,11 @@ class Workers(Toolset):
 
         `ok` is false if something must be fixed; each finding says how.
         """
-        findings = await checkup(self.fleet.home)
+        access.refuse_members(self.fleet.actor)
+        findings = await verbs.doctor(self.fleet.home)
         return {
             "ok": not any(each.stops_the_fleet for each in findings),
-            "runner_alive": await background.is_staffed(self.fleet),
+            "runner_alive": await background.has_live_runner(self.fleet),
             "findings": [each._asdict() for each in findings],
         }
 
@@ -63,7 +63,7 @@ class Workers(Toolset):
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         extra_args: list[str] | None = None,
-        landing: Landing = Landing.BRANCH,
+        landing: LandingMode = LandingMode.BRANCH,
     ) -> View:
         """Start one agent on a prompt, in its own git worktree and branch. Returns at once.
 
@@ -72,7 +72,6 @@ class Workers(Toolset):
         collect_worker_result. `landing`: branch (the result stays on its branch), review, queue
         (checked and merged automatically). executor_guide lists executors.
         """
-        repo = await self.house.repo(repo_path)
         options = {"effort": reasoning_effort, "args": extra_args or None}
         said = {
             "title": task_name,
@@ -83,15 +82,13 @@ class Workers(Toolset):
             "labels": tags or (),
             "metadata": metadata or {},
             "options": {name: value for name, value in options.items() if value},
-            "base": await base.start(self.fleet, repo, base_ref),
+            "base": base_ref,
             "lands": landing,
             "max_attempts": 1,
-            "repo": repo.name,
+            "repo": await self.server.repo(repo_path),
         }
-        draft = checked(Draft, said)
-        fitness.refuse_unfit(draft, self.fleet.config.coders)
-        (task,) = await self.fleet.add([draft])
-        await self.house.staff()
+        (task,) = await self.fleet.add([checked(Draft, said)])
+        await self.server.ensure_runner()
         return await self._view(task)
 
     async def get_worker_status(self, worker_id: str) -> View:
@@ -123,7 +120,8 @@ class Workers(Toolset):
             if not statuses or views.status(task) in statuses
         ]
         shown, more = page(fits, limit, cursor)
-        runs, eye = await self.fleet.last_runs(shown), await self._eye()
+        runs = await self.fleet.last_runs(shown)
+        eye = await self._eye(*runs.values())
         workers = [views.worker(task, runs.get(task.id), eye) for task in shown]
         return {
             "workers": workers,
@@ -148,8 +146,8 @@ class Workers(Toolset):
                 f"fleet://runs/{run.id}/{part}" for part in ("log", "diff", "evidence")
             ]
         if include_logs and run:
-            for name, file in (("stdout_tail", "stdout.jsonl"), ("stderr_tail", "stderr.log")):
-                found[name] = await self.house.end_of_log(run, file, log_tail_lines)
+            for name, file in (("stdout_tail", verbs.STDOUT), ("stderr_tail", verbs.STDERR)):
+                found[name] = await verbs.run_log(self.server.context, run.id, log_tail_lines, file)
         return found
 
     async def cancel_worker(self, worker_id: str) -> View:
@@ -164,17 +162,19 @@ class Workers(Toolset):
         A branch that is not on the trunk is kept under refs/fleet/archive/: no work is lost.
         """
         task = await self.fleet.get(worker_id)
-        doing = put_away(self.house.desk, task, branch=remove_branch, worktree=remove_worktree_dir)
+        doing = verbs.cleanup_task(
+            self.server.context, task, branch=remove_branch, worktree=remove_worktree_dir
+        )
         return {"worker_id": task.id, "cleaned": [told._asdict() async for told in doing]}
 
     async def _view(self, task: Task) -> View:
-        run = (await self.fleet.last_runs([task])).get(task.id)
-        seen = views.worker(task, run, await self._eye())
+        runs = await self.fleet.last_runs([task])
+        seen = views.worker(task, runs.get(task.id), await self._eye(*runs.values()))
         return {**seen, "repo_path": (await self.fleet.repo(task.repo)).path}
 
-    async def _eye(self) -> views.Eye:
-        now, steady = await self.fleet.now(), await self.fleet.steady()
-        return views.Eye(now, steady, self.house.desk.places, self.fleet.lease)
+    async def _eye(self, *runs: Run) -> views.Eye:
+        beats = await self.fleet.heartbeats(runs)
+        return views.Eye(beats.at, beats.last, self.server.context.paths)
 
 
 def _ability(name: str, config: Config) -> View:

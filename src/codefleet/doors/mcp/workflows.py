@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from codefleet.coders import fitness
-from codefleet.domain import workflow
 from codefleet.domain.views import WorkflowStatus
+from codefleet.domain.workflow import workflow
 from codefleet.doors.mcp import views
-from codefleet.doors.mcp.house import Toolset, View, page
 from codefleet.doors.mcp.limits import Limit
-from codefleet.runner.cleanup import clean_up
-from codefleet.runner.repos import base
+from codefleet.doors.mcp.summaries import View
+from codefleet.doors.mcp.toolset import Toolset, page
+from codefleet.runner import verbs
 
 
 class Workflows(Toolset):
@@ -47,11 +46,8 @@ class Workflows(Toolset):
             "stages": [_timed(stage, timeout_seconds) for stage in stages],
         }
         plan = workflow.parse(said)
-        fitness.check(plan, usual=self.fleet.config.coders)
-        repo = await self.house.repo(repo_path)
-        plan = plan.evolve(base=await base.start(self.fleet, repo, base_ref))
-        flow = await self.fleet.start(plan, repo.name)
-        await self.house.staff()
+        flow = await self.fleet.start(plan.evolve(base=base_ref), await self.server.repo(repo_path))
+        await self.server.ensure_runner()
         return await self._view(await self.fleet.workflow(flow.id))
 
     async def get_workflow_status(self, workflow_id: str) -> View:
@@ -100,7 +96,8 @@ class Workflows(Toolset):
 
         Branches that are not on the trunk are kept under refs/fleet/archive/: no work is lost.
         """
-        told = [each._asdict() async for each in clean_up(self.house.desk, workflow_id)]
+        removed = verbs.cleanup_workflow(self.server.context, workflow_id)
+        told = [each._asdict() async for each in removed]
         return {"workflow_id": workflow_id, "cleaned": told}
 
     async def _view(self, stands: WorkflowStatus) -> View:

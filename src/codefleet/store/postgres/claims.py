@@ -1,30 +1,23 @@
 """Claiming: which tasks go to which seats, decided and stored inside one transaction.
 
 Candidates are locked as they are read, and skipped if another holds them: nobody waits, and no task
-is given twice. Only claims of tasks with scopes, or under caps, take turns.
+is given twice. Only claims of tasks with scopes or in swarms, or under caps, take turns.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from codefleet.domain import lifecycle, scheduling
 from codefleet.domain.caps import NO_CAPS, AtWork, Room
 from codefleet.domain.lifecycle import Claim, Seat
-from codefleet.domain.model import Run, Task, TaskId
-from codefleet.domain.scheduling import Want
+from codefleet.domain.model import Run, Task
+from codefleet.domain.scheduling import ClaimFilter
+from codefleet.store import claim_choice
+from codefleet.store.claim_choice import Choice
 from codefleet.store.postgres import steps, tasks
 from codefleet.store.postgres.connection import Reply
 from codefleet.store.postgres.steps import Answer
 from codefleet.store.postgres.transaction import Told, Transaction
-
-_FILTERS = {
-    "coders": "for_coders",
-    "repos": "for_repos",
-    "labels": "for_labels",
-    "tasks": "for_tasks",
-    "resting": "unless_resting",
-}
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -33,7 +26,7 @@ class Asked(NamedTuple):
     """A requested claim; `now` is a test's time, or None."""
 
     seats: Sequence[Seat]
-    want: Want
+    want: ClaimFilter
     lease: timedelta
     now: datetime | None
 
@@ -69,12 +62,9 @@ async def _claimed(tx: Transaction, asked: Asked) -> tuple[Sequence[Claim], Sequ
     room = await _room(tx, asked)
     if not room.seats:
         return (), ()
-    choice = _Choice(tx, room, asked.seats, asked.want)
-    given = await choice.made(asked.now)
-    claims = [
-        lifecycle.claim(task, seat, choice.now, choice.now + asked.lease, choice.lost.get(task.id))
-        for task, seat in given
-    ]
+    chosen = Choice(room, asked.seats)
+    now = await _Candidates(tx, chosen, asked.want).take(asked.now)
+    claims = chosen.claims(now, now + asked.lease)
     return claims, await _stored(tx, claims) if claims else ()
 
 
@@ -117,92 +107,86 @@ class _Head(NamedTuple):
 _EXPIRED = _Head("expired", "hold_both")
 
 
-class _Choice:
-    """Tasks for seats: read and locked in small numbers, only as long as seats are left."""
+class _Candidates:
+    """What may start: read and locked in small numbers, only as long as seats are left."""
 
-    now: datetime
-
-    def __init__(self, tx: Transaction, room: Room, seats: Sequence[Seat], want: Want) -> None:
-        self.lost: dict[TaskId, Run] = {}
+    def __init__(self, tx: Transaction, chosen: Choice, want: ClaimFilter) -> None:
         self._tx = tx
-        self._room = room
-        self._free = {seat.agent: seat for seat in seats}
-        self._seats = min(room.seats, len(self._free))
-        self._chosen: list[Task] = []
-        self._assigned: dict[str, Seat] = {}
+        self._chosen = chosen
+        self._seats = chosen.left
         self._busy: list[Task] | None = None
+        self._has_counted = False
         self._seen: set[str] = set()
-        self._values: dict[str, Any] = {
-            "coders": list(want.coders),
-            "repos": list(want.repos),
-            "labels": list(want.labels),
-            "resting": [" ".join(pair) for pair in want.resting],
-            "tasks": list(want.tasks),
-            "coder": room.coder,
-        }
-        self._filters = [name for value, name in _FILTERS.items() if self._values[value]]
-        self._filters += ["unless_full"] if want.caps else []
-        self._ready = _Head("ready_among" if want.tasks else "ready", "hold_task")
+        self._values: dict[str, Any] = dict(claim_choice.asked(want))
+        self._filters = claim_choice.filters(want)
+        self._ready = _Head(claim_choice.ready(want), "hold_task")
 
-    async def made(self, now: datetime | None) -> list[tuple[Task, Seat]]:
-        """Assigned tasks take their seats while choosing; the others share what is left."""
+    async def take(self, now: datetime | None) -> datetime:
+        """Choose as long as there are seats; returns the time, which may be the server's."""
         self._values["now"] = now
         asked = self._tx.run("some_expired", now=now)
         ready = self._some(self._ready, self._seats)
-        ((self.now, some_expired),) = await asked.rows()
-        self._values["now"] = self.now
+        ((moment, some_expired),) = await asked.rows()
+        self._values["now"] = moment
         if some_expired:
             expired = self._some(_EXPIRED, self._seats)
-            await self._choose(_EXPIRED, await expired.rows())
-        await self._choose(self._ready, await ready.rows())
-        left = iter(self._free.values())
-        return [(task, self._assigned.get(task.id) or next(left)) for task in self._chosen]
+            await self._take_from(_EXPIRED, await expired.rows(), moment)
+        await self._take_from(self._ready, await ready.rows(), moment)
+        taken_at: datetime = moment
+        return taken_at
 
-    async def _choose(self, head: "_Head", found: Rows) -> None:
+    async def _take_from(self, head: _Head, found: Rows, now: datetime) -> None:
         """Choose from these rows, then from more and more, until seats or rows run out."""
         asked = self._seats
         while True:
-            await self._take(found)
-            if len(self._chosen) == self._seats or len(found) < asked:
+            candidates = self._new(found)
+            await self._look_for_busy(candidates, now)
+            await self._count_swarms(candidates, now)
+            self._chosen.take(self._fitting(candidates), self._busy or (), now)
+            if not self._chosen.left or len(found) < asked:
                 return
             asked *= 2
             found = await self._some(head, asked, after=found[-1]).rows()
 
-    def _some(self, head: "_Head", limit: int, after: Sequence[Any] = ()) -> Reply:
+    def _some(self, head: _Head, limit: int, after: Sequence[Any] = ()) -> Reply:
         """The next candidates, except those for which caps and seats leave no place now."""
-        names = [head.name, "unless_paused", "for_seats", *self._filters]
-        values = {**self._values, "limit": limit, "seats": list(self._free)}
-        values["full_repos"] = self._room.full_repos
-        values["full_coders"] = self._room.full_coders
+        names = [head.name, *self._filters]
+        values = {**self._values, **self._chosen.places, "limit": limit}
         if after:
             names.append("after_those")
             *_, values["priority"], values["place"] = after
         return self._tx.run(*names, "most_urgent_first", head.hold, **values)
 
-    async def _take(self, found: Rows) -> None:
+    def _new(self, found: Rows) -> list[tuple[Task, str | None]]:
+        """The tasks with their lost runs. One whose priority was just changed may come twice."""
         read = [(Task.from_json(body), lost) for body, lost, *_ in found]
-        # A task whose priority was just changed may come twice.
-        candidates = [(task, lost) for task, lost in read if task.id not in self._seen]
-        self._seen.update(task.id for task, _ in candidates)
+        new = [(task, lost) for task, lost in read if task.id not in self._seen]
+        self._seen.update(task.id for task, _ in new)
+        return new
+
+    async def _look_for_busy(
+        self, candidates: Sequence[tuple[Task, str | None]], now: datetime
+    ) -> None:
+        """Read what holds files, once a candidate has a scope."""
         if self._busy is None and any(task.scope for task, _ in candidates):
             self._tx.run("lock_scopes")
-            busy = await self._tx.rows("busy", now=self.now)
+            busy = await self._tx.rows("busy", now=now)
             self._busy = [Task.from_json(body) for (body,) in busy]
-        left = self._seats - len(self._chosen)
-        busy_now = [*(self._busy or ()), *self._chosen]
-        free = self._still_free(candidates)
-        for task in scheduling.decide(free, busy_now, seats=left, now=self.now):
-            self._chosen.append(task)
-            self._room.take(task)
-            if task.assignee:
-                self._assigned[task.id] = self._free.pop(task.assignee)
 
-    def _still_free(self, candidates: Sequence[tuple[Task, str | None]]) -> Iterator[Task]:
+    async def _count_swarms(
+        self, candidates: Sequence[tuple[Task, str | None]], now: datetime
+    ) -> None:
+        """Count the places of swarms, once a candidate is in one."""
+        if not self._has_counted and any(task.swarm for task, _ in candidates):
+            self._tx.run("lock_scopes")
+            self._chosen.count_swarms(await self._tx.rows("swarm_places", now=now))
+            self._has_counted = True
+
+    def _fitting(self, candidates: Sequence[tuple[Task, str | None]]) -> Iterator[Task]:
+        """Those whose seat, and a place under the caps, is still free."""
         for task, lost in candidates:
-            if task.assignee and task.assignee not in self._free:
-                continue  # its seat has just got another task
-            if not self._room.has_place(task):
+            if not self._chosen.has_place(task):
                 continue
             if lost:
-                self.lost[task.id] = Run.from_json(lost)
+                self._chosen.lost[task.id] = Run.from_json(lost)
             yield task

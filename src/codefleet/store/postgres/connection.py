@@ -44,6 +44,16 @@ class Connection(psycopg.AsyncConnection[Row]):
         self.adapters.register_dumper(list, Texts)
         self._kept = Kept()
 
+    async def wait(self, *args: Any, **more: Any) -> Any:
+        """Wait for the server. A cancelled task stays cancelled if the connection breaks meanwhile:
+        psycopg would report only the broken connection, and the task would start over."""
+        try:
+            return await super().wait(*args, **more)
+        except psycopg.Error:
+            if _is_cancelled():
+                raise asyncio.CancelledError from None
+            raise
+
     def talk(self) -> "Talk":
         """A talk; nothing else may be sent over this connection while it lasts."""
         return Talk(self, self._kept)
@@ -231,3 +241,9 @@ class Talk:
             if result.status == ExecStatus.FATAL_ERROR and not self._error:
                 self._error = error_from_result(result, self._connection.info.encoding)
                 self._kept.forget(self._error)
+
+
+def _is_cancelled() -> bool:
+    """Was the current task told to stop?"""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -116,9 +116,9 @@ DELETE FROM commits WHERE at < now() - interval '1 hour';
 
 -- name: fold_tallies
 -- Merge many small rows into one per kind; their sum is the same at every moment.
-WITH gone AS (DELETE FROM tallies RETURNING state, blocked, many)
-INSERT INTO tallies
-SELECT state, blocked, sum(many) FROM gone GROUP BY state, blocked HAVING sum(many) <> 0;
+WITH gone AS (DELETE FROM tallies RETURNING team, state, blocked, many)
+INSERT INTO tallies (team, state, blocked, many)
+SELECT team, state, blocked, sum(many) FROM gone GROUP BY 1, 2, 3 HAVING sum(many) <> 0;
 
 -- name: server
 -- What `fleet doctor` shows about the store.

@@ -5,15 +5,15 @@
 -- The caller has checked that the id is free; `unmet` counts the needs that are not completed.
 INSERT INTO tasks (
     id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
-    assignee, scoped, fence, version, labels, needs, body, parent
+    assignee, scoped, fence, version, labels, needs, body, parent, team, worker, swarm
 )
 SELECT id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
-    assignee, scoped, fence, version, labels, needs, body, parent
+    assignee, scoped, fence, version, labels, needs, body, parent, team, worker, swarm
 FROM json_to_recordset(%(rows)s) AS row (
     number int, id text, unmet int, state text, priority int, paused bool, approved bool,
     not_before timestamptz, resting_since timestamptz, repo text, coder text, assignee text,
     scoped bool, fence bigint, version bigint, labels text[], needs text[], body text,
-    parent text
+    parent text, team text, worker text, swarm text
 ) ORDER BY number;
 
 -- name: put_text
@@ -29,12 +29,14 @@ ON CONFLICT (place) DO UPDATE SET mark = excluded.mark, words = excluded.words;
 -- passed as well for the planner, which cannot estimate the length of a JSON list.
 UPDATE tasks SET state = row.state, priority = row.priority, paused = row.paused,
     approved = row.approved, not_before = row.not_before, resting_since = row.resting_since,
-    repo = row.repo, coder = row.coder, assignee = row.assignee, scoped = row.scoped, fence = row.fence, version = row.version,
-    labels = row.labels, body = row.body
+    repo = row.repo, coder = row.coder, assignee = row.assignee, scoped = row.scoped,
+    fence = row.fence, version = row.version, labels = row.labels, body = row.body,
+    team = row.team, worker = row.worker, swarm = row.swarm
 FROM json_to_recordset(%(rows)s) AS row (
     id text, state text, priority int, paused bool, approved bool, not_before timestamptz,
-    resting_since timestamptz, repo text, coder text, assignee text, scoped bool, fence bigint, version bigint,
-    labels text[], needs text[], body text, held bigint, mark bigint
+    resting_since timestamptz, repo text, coder text, assignee text, scoped bool, fence bigint,
+    version bigint, labels text[], needs text[], body text, team text, worker text, swarm text,
+    held bigint, mark bigint
 )
 WHERE tasks.id = ANY (%(ids)s) AND tasks.id = row.id AND tasks.version = row.version - 1
 
@@ -66,6 +68,11 @@ ORDER BY id FOR NO KEY UPDATE OF task;
 -- One query answers three questions about a batch: what is taken, what is missing, what is met. The
 -- lock keeps a need from being completed before its new edge is stored.
 SELECT id, state FROM tasks WHERE id = ANY (%(ids)s) ORDER BY id FOR SHARE;
+
+-- name: live_workers
+-- The unfinished tasks that already have some of these handles.
+SELECT worker, id FROM tasks
+WHERE worker = ANY (%(workers)s) AND state IN ('pending', 'running', 'asking', 'review');
 
 -- name: add_need
 -- An edge from a task to what it needs.
@@ -109,119 +116,23 @@ FROM json_to_recordset(%(rows)s) AS row (
 WHERE runs.id = ANY (%(ids)s) AND runs.id = row.id AND runs.version = row.version - 1
 RETURNING runs.id;
 
--- name: add_question
--- A question asked twice is stored once.
-INSERT INTO questions (id, task, answered_at, version, body)
-SELECT id, task, answered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
-    number int, id text, task text, answered_at timestamptz, version bigint, body text
-) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
-
--- name: save_question
--- Returns the changed rows: none if someone else was first.
-UPDATE questions SET answered_at = row.answered_at, version = row.version, body = row.body
-FROM json_to_recordset(%(rows)s) AS row (
-    id text, answered_at timestamptz, version bigint, body text
-)
-WHERE questions.id = row.id AND questions.version = row.version - 1 RETURNING questions.id;
-
--- name: add_conflict
--- A conflict found twice is stored once.
-INSERT INTO conflicts (id, found_at, version, body)
-SELECT id, found_at, version, body FROM json_to_recordset(%(rows)s) AS row (
-    number int, id text, found_at timestamptz, version bigint, body text
-) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
-
--- name: save_conflict
--- Returns the changed rows: none if someone else was first.
-UPDATE conflicts SET found_at = row.found_at, version = row.version, body = row.body
-FROM json_to_recordset(%(rows)s) AS row (
-    id text, found_at timestamptz, version bigint, body text
-)
-WHERE conflicts.id = row.id AND conflicts.version = row.version - 1 RETURNING conflicts.id;
-
--- name: add_repo
--- A repo's name is its id.
-INSERT INTO repos (id, version, body)
+-- name: add_{noun}
+-- A record added twice is stored once. From here to the settings: a statement for each record of
+-- nouns.py.
+INSERT INTO {nouns} (id, version, body)
 SELECT id, version, body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-ON CONFLICT DO NOTHING RETURNING id;
+FROM json_to_recordset(%(rows)s) AS row (number int, id text, version bigint, body text)
+ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
 
--- name: save_repo
+-- name: save_{noun}
 -- Returns the changed rows: none if someone else was first.
-UPDATE repos SET version = row.version, body = row.body
+UPDATE {nouns} SET version = row.version, body = row.body
 FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-WHERE repos.id = row.id AND repos.version = row.version - 1 RETURNING repos.id;
+WHERE {nouns}.id = row.id AND {nouns}.version = row.version - 1 RETURNING {nouns}.id;
 
--- name: add_runner
--- A runner that joins.
-INSERT INTO runners (id, version, body)
-SELECT id, version, body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-ON CONFLICT DO NOTHING RETURNING id;
-
--- name: save_runner
--- Returns the changed rows: none if someone else was first.
-UPDATE runners SET version = row.version, body = row.body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-WHERE runners.id = row.id AND runners.version = row.version - 1 RETURNING runners.id;
-
--- name: drop_runner
--- It left, or has been gone for long.
-DELETE FROM runners WHERE id = %(id)s;
-
--- name: add_lane
--- A repo has one lane: its name is the id.
-INSERT INTO lanes (id, version, body)
-SELECT id, version, body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-ON CONFLICT DO NOTHING RETURNING id;
-
--- name: save_lane
--- Returns the changed rows: none if someone else was first.
-UPDATE lanes SET version = row.version, body = row.body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-WHERE lanes.id = row.id AND lanes.version = row.version - 1 RETURNING lanes.id;
-
--- name: add_message
--- A message sent twice is stored once.
-INSERT INTO messages (id, delivered_at, version, body)
-SELECT id, delivered_at, version, body FROM json_to_recordset(%(rows)s) AS row (
-    number int, id text, delivered_at timestamptz, version bigint, body text
-) ORDER BY number ON CONFLICT DO NOTHING RETURNING id;
-
--- name: save_message
--- Returns the changed rows: none if someone else was first.
-UPDATE messages SET delivered_at = row.delivered_at, version = row.version, body = row.body
-FROM json_to_recordset(%(rows)s) AS row (
-    id text, delivered_at timestamptz, version bigint, body text
-)
-WHERE messages.id = row.id AND messages.version = row.version - 1 RETURNING messages.id;
-
--- name: add_rest
--- An account has one rest: its name is the id.
-INSERT INTO rests (id, version, body)
-SELECT id, version, body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-ON CONFLICT DO NOTHING RETURNING id;
-
--- name: save_rest
--- Returns the changed rows: none if someone else was first.
-UPDATE rests SET version = row.version, body = row.body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-WHERE rests.id = row.id AND rests.version = row.version - 1 RETURNING rests.id;
-
--- name: add_workflow
--- The tasks it became are written in the same step.
-INSERT INTO workflows (id, version, body)
-SELECT id, version, body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-ON CONFLICT DO NOTHING RETURNING id;
-
--- name: save_workflow
--- Returns the changed rows: none if someone else was first.
-UPDATE workflows SET version = row.version, body = row.body
-FROM json_to_recordset(%(rows)s) AS row (id text, version bigint, body text)
-WHERE workflows.id = row.id AND workflows.version = row.version - 1 RETURNING workflows.id;
+-- name: remove_{noun}
+-- Whatever its version.
+DELETE FROM {nouns} WHERE id = %(id)s;
 
 -- name: set_setting
 -- The last write wins.
@@ -328,6 +239,19 @@ AND task.repo || ' ' || coalesce(task.coder, '') <> ALL (%(resting)s)
 AND NOT ARRAY[task.repo] <@ %(full_repos)s::text[]
 AND NOT ARRAY[coalesce(nullif(task.coder, ''), %(coder)s)] <@ %(full_coders)s::text[]
 
+-- name: unless_swarm_is_full
+-- A task of a swarm starts only while that swarm has places left, and never after it was killed. Only
+-- a first look, which spares the others; the places are counted again under the lock. Written so
+-- that the planner expects it to exclude few.
+AND NOT ARRAY[task.swarm] <@ ARRAY(
+    SELECT swarm.id FROM swarms AS swarm
+    WHERE swarm.killed_at IS NOT NULL OR (swarm.body::json ->> 'max_agents')::int <= (
+        SELECT count(*) FROM runs AS run JOIN tasks AS other ON other.id = run.task
+        WHERE run.outcome IS NULL AND run.lease_until > moment(%(now)s)
+            AND other.swarm = swarm.id
+    )
+)
+
 -- name: for_tasks
 -- A runner may serve only certain tasks.
 AND task.id = ANY (%(tasks)s)
@@ -345,6 +269,14 @@ WHERE task.state IN ('running', 'review') AND task.scoped
 SELECT task.repo, run.body::json ->> 'host', run.body::json ->> 'coder'
 FROM runs AS run JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until > moment(%(now)s);
+
+-- name: swarm_places
+-- How many more agents each swarm may have at work; counted like those under caps.
+SELECT swarm.id, (swarm.body::json ->> 'max_agents')::int - (
+    SELECT count(*) FROM runs AS run JOIN tasks AS task ON task.id = run.task
+    WHERE run.outcome IS NULL AND run.lease_until > moment(%(now)s) AND task.swarm = swarm.id
+)
+FROM swarms AS swarm WHERE swarm.killed_at IS NULL;
 
 -- name: next_start
 -- When time alone changes what may be claimed: a rest or a lease ends.
@@ -420,6 +352,18 @@ AND task.id = ANY (%(ids)s)
 -- For the tasks that agents of these tasks created.
 AND task.parent = ANY (%(parents)s)
 
+-- name: with_handle
+-- For the tasks of a worker, of whatever team: its name continues with a slash, which `0` follows.
+AND task.worker >= %(handle)s || '/' AND task.worker < %(handle)s || '0'
+
+-- name: that_are_workers
+-- For tasks that have a handle.
+AND task.worker IS NOT NULL
+
+-- name: in_swarm
+-- For the tasks of a swarm.
+AND task.swarm = %(swarm)s
+
 -- name: in_state
 -- For tasks in one state, for which an index has this order.
 AND task.state = %(state)s
@@ -436,11 +380,27 @@ AND task.repo = %(repo)s
 -- For tasks with a label.
 AND %(label)s = ANY (task.labels)
 
+-- name: in_team
+-- For tasks of one team.
+AND task.team = %(team)s
+
+-- name: in_no_team
+-- For tasks without one.
+AND task.team IS NULL
+
 -- name: that_are_ready
 -- For tasks that wait only for a free seat or for another's scope.
 AND task.state = 'pending' AND task.unmet = 0 AND NOT task.paused
 AND (task.not_before IS NULL OR task.not_before <= moment(%(now)s)
     OR task.resting_since > moment(%(now)s))
+
+-- name: less_urgent_than
+-- The rest of a list in the order of urgency, after a task that a reader has seen.
+AND (-task.priority, task.place) > (SELECT -priority, place FROM tasks WHERE id = %(after)s)
+
+-- name: older_than
+-- The same in the order of age, newest first.
+AND task.place < (SELECT place FROM tasks WHERE id = %(after)s)
 
 -- name: most_urgent_first
 -- Urgency is priority, then age. No limit is written as NULL.
@@ -467,20 +427,27 @@ SELECT task.body FROM tasks AS task ORDER BY task.place;
 SELECT needs.task, task.body
 FROM needs JOIN tasks AS task ON task.id = needs.need
 WHERE needs.task = ANY (%(ids)s) AND task.state <> 'completed'
+    AND (%(team)s::text IS NULL OR coalesce(task.team, '') = %(team)s)
 ORDER BY needs.task, task.place;
 
 -- name: needed_by
 -- The tasks that wait for one.
-SELECT task FROM needs WHERE need = %(id)s ORDER BY task;
+SELECT task FROM needs
+WHERE need = %(id)s AND (%(team)s::text IS NULL OR EXISTS (
+    SELECT 1 FROM tasks WHERE id = needs.task AND coalesce(team, '') = %(team)s
+))
+ORDER BY task;
 
 -- name: matching
 -- A range and not LIKE, so that the index is used and no character of a prefix is special.
-SELECT id FROM tasks WHERE id >= %(prefix)s AND id < %(end)s ORDER BY id LIMIT 3;
+SELECT id FROM tasks
+WHERE id >= %(prefix)s AND id < %(end)s AND (%(team)s::text IS NULL OR coalesce(team, '') = %(team)s)
+ORDER BY id LIMIT 3;
 
 -- name: counts
 -- Maintained by triggers, to avoid counting the tasks.
 SELECT CASE WHEN state = 'pending' AND blocked THEN 'blocked' ELSE state END, sum(many)::bigint
-FROM tallies GROUP BY 1 HAVING sum(many) > 0;
+FROM tallies WHERE %(team)s::text IS NULL OR team = %(team)s GROUP BY 1 HAVING sum(many) > 0;
 
 -- name: runs
 -- The head of every query for runs; filters and an order follow.
@@ -497,6 +464,17 @@ AND task = ANY (%(tasks)s)
 -- name: runs_that_live
 -- A run without an outcome has not ended.
 AND outcome IS NULL
+
+-- name: runs_during
+-- For what was at work in a period.
+AND (body::json ->> 'started_at')::timestamptz < %(until)s
+AND coalesce((body::json ->> 'ended_at')::timestamptz, 'infinity') >= %(since)s
+
+-- name: runs_in_team
+-- For runs of one team's tasks.
+AND EXISTS (
+    SELECT 1 FROM tasks WHERE tasks.id = runs.task AND coalesce(tasks.team, '') = %(team)s
+)
 
 -- name: oldest_run_first
 -- The order in which they started.
@@ -519,73 +497,69 @@ FROM (
     SELECT at, task, body::jsonb -> 'data' AS data FROM events
     WHERE kind = 'run.used' AND at >= %(since)s
         AND at < coalesce(%(until)s::timestamptz, 'infinity')
+        AND (%(team)s::text IS NULL OR EXISTS (
+            SELECT 1 FROM tasks
+            WHERE tasks.id = events.task AND coalesce(tasks.team, '') = %(team)s
+        ))
 ) AS used
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
--- name: questions
--- The head of every query for questions; filters and an order follow.
-SELECT body FROM questions WHERE TRUE
+-- name: {nouns}
+-- The head of every query for records; filters and an order follow.
+SELECT body FROM {nouns} WHERE TRUE
 
--- name: questions_with_ids
--- For questions named by their ids.
+-- name: {nouns}_with_ids
+-- For records named by their keys.
 AND id = ANY (%(ids)s)
 
--- name: questions_of_tasks
--- For all questions of some tasks' agents.
-AND task = ANY (%(tasks)s)
+-- name: {nouns}_of_tasks
+-- For those that belong to some tasks.
+AND {task} = ANY (%(tasks)s)
 
--- name: questions_that_are_open
--- What the inbox shows.
-AND answered_at IS NULL
+-- name: {nouns}_of
+-- For those that belong to some swarms, handles or repos.
+AND {owner} = ANY (%(of)s)
 
--- name: oldest_question_first
--- The first question is answered first.
-ORDER BY place
+-- name: {nouns}_that_are_open
+-- What nobody has dealt with yet.
+AND {closed} IS NULL
 
--- name: conflicts
--- Those found since a given time, or all.
-SELECT body FROM conflicts WHERE found_at >= coalesce(%(since)s::timestamptz, '-infinity')
-ORDER BY found_at, place;
+-- name: {nouns}_since
+-- From a given time on.
+AND {began} >= %(since)s
 
--- name: repos
--- Few, by name.
-SELECT body FROM repos ORDER BY id;
+-- name: {nouns}_in_team
+-- Each noun has at most one of these ways to belong to a team. This one says so itself.
+AND coalesce(body::json ->> '{team_in}', '') = %(team)s
 
--- name: runners
--- Few, by id.
-SELECT body FROM runners ORDER BY id;
+-- name: {nouns}_in_team
+-- Or it belongs to a task of the team.
+AND EXISTS (
+    SELECT 1 FROM tasks
+    WHERE tasks.id = {nouns}.body::json ->> '{task_in}' AND coalesce(tasks.team, '') = %(team)s
+)
 
--- name: lanes
--- Few, by repo.
-SELECT body FROM lanes ORDER BY id;
+-- name: {nouns}_in_team
+-- Or to several: then all of them must be of the team.
+AND NOT EXISTS (
+    SELECT 1 FROM json_array_elements_text({nouns}.body::json -> '{tasks_in}') AS its (id)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM tasks WHERE tasks.id = its.id AND coalesce(tasks.team, '') = %(team)s
+    )
+)
 
--- name: messages
--- The head of every query for messages; a filter and an order follow.
-SELECT body FROM messages WHERE TRUE
+-- name: {nouns}_in_team
+-- Or it says so itself, and if it does not, its task does. Such a noun has the slots of two
+-- templates above too, and this one replaces them.
+AND coalesce(
+    body::json ->> '{team_in}',
+    (SELECT tasks.team FROM tasks WHERE tasks.id = {nouns}.body::json ->> '{task_in}'),
+    ''
+) = %(team)s
 
--- name: messages_that_are_open
--- What no agent has received yet.
-AND delivered_at IS NULL
-
--- name: oldest_message_first
--- In the order in which they were sent.
-ORDER BY place
-
--- name: rests
--- Few, by account.
-SELECT body FROM rests ORDER BY id;
-
--- name: workflows
--- The head of every query for workflows; a filter and an order follow.
-SELECT body FROM workflows WHERE TRUE
-
--- name: workflows_with_ids
--- For workflows named by their ids.
-AND id = ANY (%(ids)s)
-
--- name: oldest_workflow_first
--- In the order in which they were started.
-ORDER BY place
+-- name: {nouns}_in_order
+-- By age if there may be many, otherwise by key.
+ORDER BY {order}
 
 -- name: settings
 -- Few, by name.
@@ -607,6 +581,18 @@ AND task = %(task)s
 -- For readers of only some kinds.
 AND kind = ANY (%(kinds)s)
 
+-- name: events_in_team
+-- For one team: the events of its tasks, and those that name the team itself.
+AND (
+    EXISTS (SELECT 1 FROM tasks WHERE tasks.id = events.task AND tasks.team = %(team)s)
+    OR (task IS NULL AND body::json -> 'data' ->> 'team' = %(team)s)
+)
+
+-- name: events_in_no_team
+-- For what no team has: the events of other tasks, and those that name no team.
+AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = events.task AND tasks.team IS NOT NULL)
+AND (task IS NOT NULL OR body::json -> 'data' ->> 'team' IS NULL)
+
 -- name: first_events
 -- From where a reader stopped.
 ORDER BY seq LIMIT %(limit)s
@@ -626,7 +612,9 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
 
 -- name: erase
 -- Edges first, because they point at tasks. The last seq stays, and the next event continues from it.
-DELETE FROM needs; DELETE FROM texts; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
-DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
-DELETE FROM messages; DELETE FROM rests; DELETE FROM workflows;
-DELETE FROM settings; DELETE FROM events;
+DELETE FROM needs; DELETE FROM texts; DELETE FROM tasks; DELETE FROM runs; DELETE FROM settings;
+DELETE FROM events;
+
+-- name: erase_{nouns}
+-- With all the rest.
+DELETE FROM {nouns};

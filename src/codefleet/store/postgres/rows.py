@@ -8,8 +8,8 @@ import msgspec
 
 from codefleet.domain import search
 from codefleet.domain.model import Event, Run, Task
-from codefleet.domain.noun import Noun, without_nul, without_nul_in_json
-from codefleet.store.nouns import event_body
+from codefleet.domain.noun import without_nul, without_nul_in_json
+from codefleet.store.events import event_body
 
 Row = dict[str, Any]
 
@@ -32,8 +32,11 @@ def of_task(task: Task) -> Row:
         "version": task.version,
         "labels": task.labels,
         "needs": task.needs,
-        "body": body(task),
+        "body": task.json(),
         "parent": task.parent,
+        "team": task.team,
+        "worker": task.worker,
+        "swarm": plain(task.swarm),
     }
 
 
@@ -50,7 +53,7 @@ def of_run(run: Run) -> Row:
         "outcome": run.outcome,
         "lease_until": run.lease_until,
         "version": run.version,
-        "body": body(run),
+        "body": run.json(),
     }
 
 
@@ -62,11 +65,6 @@ def of_event(event: Event) -> Row:
         "kind": event.kind,
         "body": event_body(event),
     }
-
-
-def body(noun: Noun) -> str:
-    """The body of a noun's row."""
-    return noun.json()
 
 
 def listed(rows: Iterable[Row]) -> str:

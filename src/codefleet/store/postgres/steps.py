@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from codefleet.domain.model import Event, Run
+from codefleet.domain.noun import Record
 from codefleet.ports import Write
-from codefleet.store import checks
-from codefleet.store.postgres import assuming, rows
+from codefleet.store import checks, nouns
+from codefleet.store.postgres import optimistic, rows
 from codefleet.store.postgres.connection import Reply
 from codefleet.store.postgres.tasks import Saving
 from codefleet.store.postgres.transaction import Told, Transaction
@@ -22,27 +23,6 @@ Step = Callable[[Transaction], Awaitable[Answer]]
 def nothing(first: int) -> Sequence[Any]:
     """The answer of a step that had nothing to do and wrote nothing."""
     return ()
-
-
-class _Kind(NamedTuple):
-    """How the small nouns are written: field, word, the key field, and any columns."""
-
-    field: str
-    word: str
-    key: str
-    columns: tuple[str, ...] = ()
-
-
-_OTHERS = (
-    _Kind("questions", "question", "id", ("task", "answered_at")),
-    _Kind("conflicts", "conflict", "id", ("found_at",)),
-    _Kind("repos", "repo", "name"),
-    _Kind("runners", "runner", "id"),
-    _Kind("lanes", "lane", "repo"),
-    _Kind("messages", "message", "id", ("delivered_at",)),
-    _Kind("rests", "rest", "account"),
-    _Kind("workflows", "workflow", "id"),
-)
 
 
 class _Rows(NamedTuple):
@@ -58,9 +38,9 @@ class _Rows(NamedTuple):
 async def write(tx: Transaction, writes: Sequence[Write], *, may_assume: bool) -> list[Answer]:
     """Do all of some writes; each answer is that write's events with their seqs."""
     others = [*_of_runs([run for one in writes for run in one.runs])]
-    others += [some for one in writes for some in _small(one)]
-    if may_assume and assuming.is_likely(writes):
-        await assuming.write(tx, writes)
+    others += [some for one in writes for some in _of_records(one.records)]
+    if may_assume and optimistic.is_likely(writes):
+        await optimistic.write(tx, writes)
         for some in others:
             if some.ids:
                 tx.insist(some.statement, many=len(some.ids), **some.values)
@@ -69,19 +49,15 @@ async def write(tx: Transaction, writes: Sequence[Write], *, may_assume: bool) -
     else:
         await _write_with_a_look(tx, writes, others)
     for one in writes:
-        _set(tx, one.settings)
+        for record in one.removed:
+            tx.run(f"remove_{nouns.kind_of(type(record)).word}", id=nouns.key_of(record))
+        set_all(tx, one.settings)
     return [_events(tx.tell(one.events)) for one in writes]
 
 
 async def put_runs(tx: Transaction, runs: Sequence[Run]) -> None:
     """Add or replace runs; a task has at most one live one."""
     await _refuse_late(_sent(tx, [*_of_runs(runs)]))
-
-
-def of_kind(word: str, nouns: Sequence[Any]) -> list[rows.Row]:
-    """The rows of some small nouns."""
-    (kind,) = (kind for kind in _OTHERS if kind.word == word)
-    return [_row(kind, noun) for noun in nouns]
 
 
 def _events(told: Told) -> Answer:
@@ -117,23 +93,22 @@ def _of_runs(runs: Sequence[Run]) -> Iterator[_Rows]:
         yield _Rows("run", "add_run", {"rows": [*map(rows.of_run, new)]})
 
 
-def _small(one: Write) -> Iterator[_Rows]:
-    """The small nouns of a write, by kind and by what to do with them."""
-    for kind in _OTHERS:
-        nouns = getattr(one, kind.field)
-        if not nouns:
-            continue
+def _of_records(records: Sequence[Record]) -> Iterator[_Rows]:
+    """By kind, always in the same order so that no two writers block each other; and by what to do
+    with them."""
+    for kind in nouns.RECORDS if records else ():
+        given = [nouns.row(record) for record in records if type(record) is kind.noun]
         for verb, some in (
-            ("add", [noun for noun in nouns if noun.version == 0]),
-            ("save", [noun for noun in nouns if noun.version > 0]),
+            ("add", [row for row in given if row["version"] == 0]),
+            ("save", [row for row in given if row["version"] > 0]),
         ):
             if some:
-                values = {"rows": [_row(kind, noun) for noun in some]}
-                ids = [getattr(noun, kind.key) for noun in some]
-                yield _Rows(kind.word, f"{verb}_{kind.word}", values, ids)
+                ids = [row["id"] for row in some]
+                yield _Rows(kind.word, f"{verb}_{kind.word}", {"rows": some}, ids)
 
 
-def _set(tx: Transaction, settings: Mapping[str, str | None]) -> None:
+def set_all(tx: Transaction, settings: Mapping[str, str | None]) -> None:
+    """Set each of these, or drop it if it has no value."""
     for name, value in settings.items():
         if value is None:
             tx.run("drop_setting", name=rows.plain(name))
@@ -152,8 +127,3 @@ async def _refuse_late(sent: Sequence[tuple[_Rows, Reply]]) -> None:
             if len(written) < len(some.ids):
                 late = [name for name in some.ids if name not in written] or some.ids
                 raise checks.stale(some.word, late[0])
-
-
-def _row(kind: _Kind, noun: Any) -> rows.Row:
-    row = {"id": getattr(noun, kind.key), "version": noun.version, "body": rows.body(noun)}
-    return row | {column: getattr(noun, column) for column in kind.columns}

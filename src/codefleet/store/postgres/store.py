@@ -7,16 +7,16 @@ from typing import Any
 
 import psycopg
 
-from codefleet.domain.checking import no_text
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Event
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
+from codefleet.domain.validation import no_text
 from codefleet.ports import Clock, Write
-from codefleet.store.exchange import parsed
+from codefleet.store.export import parsed
 from codefleet.store.postgres import claims, rows, schema, transfer
-from codefleet.store.postgres.bell import Bell
 from codefleet.store.postgres.commits import Commits, What
 from codefleet.store.postgres.connections import Connections
+from codefleet.store.postgres.notify import Bell
 from codefleet.store.postgres.steps import Answer
 from codefleet.store.postgres.transaction import Transaction
 from codefleet.store.postgres.trouble import place_of
@@ -73,7 +73,7 @@ class PostgresStore(Readings):
         return told
 
     async def claim(
-        self, seats: Sequence[Seat], want: Want, *, lease: timedelta
+        self, seats: Sequence[Seat], want: ClaimFilter, *, lease: timedelta
     ) -> Sequence[Claim]:
         if not seats:
             return ()
@@ -102,13 +102,6 @@ class PostgresStore(Readings):
         """The server's clock too: the machines that share it have no other in common."""
         return await self.now()
 
-    async def forget_runner(self, runner: str) -> None:
-        async def step(tx: Transaction) -> Answer:
-            tx.run("drop_runner", id=runner)
-            return lambda first: None
-
-        await self._ask(step)
-
     async def forget_events(self, events: Sequence[Event]) -> int:
         async def step(tx: Transaction) -> Answer:
             given = [{**rows.of_event(each), "seq": each.seq} for each in events]
@@ -118,14 +111,14 @@ class PostgresStore(Readings):
         many: int = await self._ask(step)
         return many
 
-    async def export(self) -> AsyncIterator[tuple[str, str]]:
+    async def export(self, *, moving: bool = False) -> AsyncIterator[tuple[str, str]]:
         # A connection of its own: one snapshot of everything, however long the reader takes.
         await self._ready()
         try:
             connection = await self._connections.made()
             try:
                 await connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                async for row in transfer.everything(connection):
+                async for row in transfer.everything(connection, moving=moving):
                     yield row
             finally:
                 await connection.close()

@@ -7,7 +7,7 @@ before an edge to it is stored, and before it is completed; whoever is second se
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from codefleet.domain import search
+from codefleet.domain import scheduling, search
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.words import State
 from codefleet.store import checks
@@ -48,7 +48,7 @@ class Saving:
         self._fences = fences
         self._guards: dict[str, _Guard] = {}
         self._states: dict[str, str] = {}
-        self._asked: tuple[Reply | None, Reply | None] = (None, None)
+        self._asked: tuple[Reply | None, ...] = (None, None, None)
 
     def look(self) -> None:
         """Request what must be known, and lock it; does not wait for the results."""
@@ -56,11 +56,13 @@ class Saving:
         around = {name for task in self._new for name in (task.id, *task.needs)} - held
         guards = self._tx.run("fence_of", ids=[*held]) if held else None
         states = self._tx.run("states_of", ids=[*around]) if around else None
-        self._asked = guards, states
+        handles = checks.handles([*self._new, *self._old])
+        workers = self._tx.run("live_workers", workers=handles) if handles else None
+        self._asked = guards, states, workers
 
     async def judge(self) -> None:
         """Refuse what is late or invalid."""
-        guards, states = self._asked
+        guards, states, workers = self._asked
         if guards:
             self._guards = {name: _Guard(*rest) for name, *rest in await guards.rows()}
         if states:
@@ -72,6 +74,8 @@ class Saving:
             self._states.update((task.id, task.state) for task in self._new)
             checks.refuse_missing(self._new, self._states)
             checks.refuse_cycle(self._new)
+        if workers:
+            checks.refuse_taken_handles([*self._new, *self._old], await workers.rows())
 
     async def write(self) -> None:
         """Store the tasks and their edges, and unblock what waited for completed ones."""
@@ -126,8 +130,7 @@ async def put_new(tx: Transaction, tasks: Sequence[Task], states: Mapping[str, s
     """Store new tasks with their edges, given the states of everything they need."""
 
     def row(task: Task) -> rows.Row:
-        unmet = sum(states[need] != State.COMPLETED for need in set(task.needs))
-        return {**rows.of_task(task), "unmet": unmet}
+        return {**rows.of_task(task), "unmet": scheduling.count_unmet(task, states)}
 
     async for piece in tx.in_turn(_in_pieces(tasks)):
         tx.run("add_task", rows=[*map(row, piece)])

@@ -1,6 +1,5 @@
 """Export everything as JSON, and import it again."""
 
-import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -8,35 +7,25 @@ from psycopg.errors import UniqueViolation
 
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.model import Event
-from codefleet.store.exchange import Nouns
-from codefleet.store.nouns import event_json
+from codefleet.store.export import Nouns
+from codefleet.store.nouns import RECORDS, leaving, row
 from codefleet.store.postgres import rows, steps, tasks
 from codefleet.store.postgres.connection import Connection
 from codefleet.store.postgres.steps import Answer
 from codefleet.store.postgres.transaction import STATEMENTS, Transaction
 
 _AT_ONCE = 1000
-_PLAIN = (
-    ("repo", ("repos",)),
-    ("task", ("all_tasks",)),
-    ("run", ("runs", "oldest_run_first")),
-    ("question", ("questions", "oldest_question_first")),
-    ("conflict", ("conflicts",)),
-    ("message", ("messages", "oldest_message_first")),
-    ("workflow", ("workflows", "oldest_workflow_first")),
-)
-_ALL = {"since": None, "after": 0, "limit": None}
+_ALL = {"after": 0, "limit": None}
 
 
-async def everything(connection: Connection) -> AsyncIterator[tuple[str, str]]:
-    """Every row as (kind of noun, JSON). Runners, lanes and rests are transient and left out."""
-    for kind, names in _PLAIN:
-        async for (body,) in _streamed(connection, *names):
-            yield kind, body
-    async for name, value in _streamed(connection, "settings"):
-        yield "setting", json.dumps({"name": name, "value": value})
-    async for seq, body in _streamed(connection, "events", "first_events"):
-        yield "event", event_json(seq, body)
+async def everything(
+    connection: Connection, *, moving: bool = False
+) -> AsyncIterator[tuple[str, str]]:
+    """Every row as (kind of noun, JSON), of what is exported or, if `moving`, of what moves."""
+    for kind in leaving(moving=moving):
+        as_json = kind.as_json
+        async for found in _streamed(connection, *kind.listing):
+            yield kind.word, as_json(*found)
 
 
 async def _streamed(connection: Connection, *names: str) -> AsyncIterator[tuple[Any, ...]]:
@@ -56,8 +45,7 @@ async def load(tx: Transaction, nouns: Nouns) -> Answer:
             hint="`fleet reset` empties this one; `fleet export` saves it first",
         )
     await tasks.add(tx, nouns["task"])
-    for name, value in nouns["setting"]:
-        tx.run("set_setting", name=rows.plain(name), value=rows.plain(value))
+    steps.set_all(tx, {setting.name: setting.value for setting in nouns["setting"]})
     try:
         await _load_the_rest(tx, nouns)
     except UniqueViolation as error:
@@ -69,19 +57,23 @@ async def erase(tx: Transaction, event: Event) -> Answer:
     """Delete everything but this event, which reports it and keeps the seqs rising."""
     tx.tell([event])
     tx.run_each("erase")
+    for kind in RECORDS:
+        tx.run(f"erase_{kind.table}")
     return lambda first: None
 
 
 async def _load_the_rest(tx: Transaction, nouns: Nouns) -> None:
     async for some in tx.in_turn(_in_pieces(nouns["run"])):
         tx.run("add_run", rows=[*map(rows.of_run, some)])
-    for word in ("question", "conflict", "message", "workflow", "repo"):
-        added = await tx.rows(f"add_{word}", rows=steps.of_kind(word, nouns[word]))
-        if len(added) < len(nouns[word]):
-            raise Invalid(f"the import contains a duplicate {word}", hint="nothing was imported")
-    ((given,),) = await tx.rows("last_seq")
+    for kind in RECORDS:
+        given = [*map(row, nouns.get(kind.word, ()))]
+        if given and len(await tx.rows(f"add_{kind.word}", rows=given)) < len(given):
+            raise Invalid(
+                f"the import contains a duplicate {kind.word}", hint="nothing was imported"
+            )
+    ((last,),) = await tx.rows("last_seq")
     for some in _in_pieces(nouns["event"]):
-        numbered = [{**rows.of_event(one), "seq": given + one.seq} for one in some]
+        numbered = [{**rows.of_event(one), "seq": last + one.seq} for one in some]
         await tx.rows("add_event_at", rows=numbered)
 
 

@@ -6,24 +6,16 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from codefleet.domain import lifecycle, scheduling
 from codefleet.domain.caps import NO_CAPS, AtWork, Room
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Run, Task, TaskId
 from codefleet.domain.noun import instant
-from codefleet.domain.scheduling import Want
-from codefleet.store import checks
+from codefleet.domain.scheduling import ClaimFilter
+from codefleet.store import checks, claim_choice
+from codefleet.store.claim_choice import Choice
 from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database, Values
 
-FILTERS = {
-    "seats": "for_seats",
-    "coders": "for_coders",
-    "repos": "for_repos",
-    "labels": "for_labels",
-    "tasks": "for_tasks",
-    "resting": "unless_resting",
-}
 NO_LIMIT = -1
 
 
@@ -39,90 +31,61 @@ class Times(NamedTuple):
         return {"now": instant(self.now), "steady": instant(self.steady)}
 
 
-def claim(database: Database, seats: Sequence[Seat], want: Want, times: Times) -> Sequence[Claim]:
+def claim(
+    database: Database, seats: Sequence[Seat], want: ClaimFilter, times: Times
+) -> Sequence[Claim]:
     """Give the most urgent tasks that may start to these seats."""
     if not seats:
         return ()
     room = _room(database, seats, want, times)
     if not room.seats:
         return ()
-    choice = _Choice(database, room, seats, want, times)
-    until = times.steady + times.lease
-    return [
-        _stored(database, lifecycle.claim(task, seat, times.now, until, choice.lost.get(task.id)))
-        for task, seat in choice.made()
-    ]
+    chosen = Choice(room, seats)
+    candidates = _Candidates(database, chosen, want, times)
+    with closing(candidates.read()) as found:
+        chosen.take(found, candidates.busy(), times.now)
+    claims = chosen.claims(times.now, times.steady + times.lease)
+    return [_stored(database, one) for one in claims]
 
 
-def _room(database: Database, seats: Sequence[Seat], want: Want, times: Times) -> Room:
-    """The places that the caps leave to the seats."""
+def _room(database: Database, seats: Sequence[Seat], want: ClaimFilter, times: Times) -> Room:
+    """The places that the caps, and the swarms, leave to the seats."""
+    swarms = dict(database.run("swarm_places", times.values))
     if want.caps is None:
-        return Room(NO_CAPS, (), seats)
+        return Room(NO_CAPS, (), seats, swarms)
     at_work = database.run("at_work", times.values)
-    return Room(want.caps, [AtWork(*row) for row in at_work], seats)
+    return Room(want.caps, [AtWork(*row) for row in at_work], seats, swarms)
 
 
 @lru_cache(maxsize=256)
-def _asked(agents: tuple[str, ...], want: Want) -> tuple[Sequence[tuple[str, ...]], Values]:
+def _asked(agents: tuple[str, ...], want: ClaimFilter) -> tuple[Sequence[tuple[str, ...]], Values]:
     """The statements that read the candidates, by the names of their parts, and their values."""
-    lists = {
-        "seats": agents,
-        "coders": want.coders,
-        "repos": want.repos,
-        "labels": want.labels,
-        "tasks": want.tasks,
-        "resting": tuple(" ".join(pair) for pair in want.resting),
-    }
-    asked = {name: rows.listed(values) for name, values in lists.items() if values}
-    filters = ["unless_paused", *(FILTERS[name] for name in asked)]
-    heads = ["expired", "ready"]
-    if want.tasks:
-        heads = ["expired", "ready_among"]
-    if want.caps:
-        filters.append("unless_full")
-    statements = [(head, *filters, "most_urgent_first") for head in heads]
-    return statements, asked
+    lists = {**claim_choice.asked(want), "seats": agents}
+    filters = claim_choice.filters(want)
+    statements = [
+        (head, *filters, "most_urgent_first") for head in ("expired", claim_choice.ready(want))
+    ]
+    return statements, {name: rows.listed(values) for name, values in lists.items() if values}
 
 
-class _Choice:
-    """Tasks for seats: candidates are read one by one, only as long as seats are left."""
+class _Candidates:
+    """What may start: read one by one, only as long as seats are left."""
 
-    def __init__(
-        self, database: Database, room: Room, seats: Sequence[Seat], want: Want, times: Times
-    ) -> None:
-        self.lost: dict[TaskId, Run] = {}
+    def __init__(self, database: Database, chosen: Choice, want: ClaimFilter, times: Times) -> None:
         self._database = database
-        self._room = room
-        self._free = {seat.agent: seat for seat in seats}
-        self._now = times.now
-        self._statements, values = _asked(tuple(self._free), want)
-        self._values = {**values, **times.values}
-        if want.caps:
-            self._values |= self._places()
+        self._chosen = chosen
+        self._statements, values = _asked(chosen.agents, want)
+        self._values = {**values, **times.values, **self._places()}
 
-    def made(self) -> list[tuple[Task, Seat]]:
-        """Assigned tasks take their seats while choosing; the others share what is left."""
-        chosen: list[Task] = []
-        assigned: dict[str, Seat] = {}
-        seats = min(self._room.seats, len(self._free))
-        candidates = self._candidates(seats)
-        for task in scheduling.decide(candidates, self._busy(), seats=seats, now=self._now):
-            chosen.append(task)
-            self._room.take(task)
-            if task.assignee:
-                assigned[task.id] = self._free.pop(task.assignee)
-            if len(chosen) == seats:
-                break  # before reading another candidate in vain
-        candidates.close()
-        left = iter(self._free.values())
-        return [(task, assigned.get(task.id) or next(left)) for task in chosen]
-
-    def _busy(self) -> Iterator[Task]:
+    def busy(self) -> Iterator[Task]:
+        """What holds files; read only if a candidate has a scope."""
         for row in self._database.run("busy", self._values):
             yield rows.task(*row)
 
-    def _candidates(self, seats: int) -> Generator[Task, None, None]:
+    def read(self) -> Generator[Task, None, None]:
+        """Those whose leases expired come first."""
         expired, ready = self._statements
+        seats = self._chosen.left
         if self._database.run("some_expired", self._values).fetchone():
             yield from self._read(expired, seats)
         yield from self._read(ready, seats)
@@ -142,30 +105,21 @@ class _Choice:
                     task = rows.task(body)
                     if task.id in seen:
                         continue
-                    if not self._has_place(task):
+                    if not self._chosen.has_place(task):
                         self._values |= self._places()
                         break
                     seen.add(task.id)
                     if lost:
-                        self.lost[task.id] = Run.from_json(lost)
+                        self._chosen.lost[task.id] = Run.from_json(lost)
                     yield task
                 else:
                     if limit == NO_LIMIT or len(seen) < limit:
                         return
             limit = NO_LIMIT
 
-    def _has_place(self, task: Task) -> bool:
-        is_seat_free = not task.assignee or task.assignee in self._free
-        return is_seat_free and self._room.has_place(task)
-
     def _places(self) -> Values:
         """The seats that are still free, and what is full."""
-        return {
-            "seats": rows.listed(self._free),
-            "coder": self._room.coder,
-            "full_repos": rows.listed(self._room.full_repos),
-            "full_coders": rows.listed(self._room.full_coders),
-        }
+        return {name: rows.plain(value) for name, value in self._chosen.places.items()}
 
 
 def _stored(database: Database, claim: Claim) -> Claim:

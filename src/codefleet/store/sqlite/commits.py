@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from codefleet.domain.checking import no_text
 from codefleet.domain.errors import StoreTrouble
+from codefleet.domain.validation import no_text
 from codefleet.store.sqlite.database import Database
 from codefleet.store.sqlite.trouble import explained, is_busy, moment
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from codefleet.domain.errors import StoreTrouble
 from codefleet.store import statements
-from codefleet.store.sqlite import schema
+from codefleet.store.sqlite import rows, schema
 from codefleet.store.sqlite.trouble import in_words, is_busy
 
 HERE = Path(__file__).parent
@@ -44,9 +44,9 @@ class Database:
         self.connection.executemany(text, map(in_order, rows))
 
     def run_joined(self, names: tuple[str, ...], values: Values) -> sqlite3.Cursor:
-        """Send a head with its filters and its order."""
+        """Send a head with its filters and its order, and those of the values that they use."""
         text, in_order = self._known.get(names) or self._learn(names, names)
-        return self.connection.execute(text, in_order(values))
+        return self.connection.execute(text, [*map(rows.plain, in_order(values))])
 
     def _learn(self, key: str | tuple[str, ...], names: tuple[str, ...]) -> "_Statement":
         learned = self._known[key] = _statement(self._statements.joined(*names))
@@ -84,6 +84,8 @@ def opened(path: Path, *, durability: Durability, create: bool) -> Database:
             schema.refuse_strange(path, connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
+            # Without it, macOS leaves a commit in the disk's own memory; elsewhere it does nothing.
+            connection.execute(f"PRAGMA fullfsync = {int(durability == 'full')}")
             connection.execute("PRAGMA foreign_keys = ON")
             schema.brought_up_to_date(connection)
             # From here on nothing waits inside SQLite: that would block the whole event loop.

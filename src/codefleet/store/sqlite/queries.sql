@@ -5,10 +5,10 @@
 -- The caller has checked that the id is free; `unmet` counts the needs that are not completed.
 INSERT INTO tasks (
     id, unmet, state, priority, paused, approved, not_before, resting_since, repo, coder,
-    assignee, scoped, fence, version, needs, body, parent
+    assignee, scoped, fence, version, needs, body, parent, team, worker, swarm
 ) VALUES (
     :id, :unmet, :state, :priority, :paused, :approved, :not_before, :resting_since, :repo, :coder,
-    :assignee, :scoped, :fence, :version, :needs, :body, :parent
+    :assignee, :scoped, :fence, :version, :needs, :body, :parent, :team, :worker, :swarm
 );
 
 -- name: put_text
@@ -27,7 +27,8 @@ WHERE mark <> excluded.mark;
 -- others depend on it.
 UPDATE tasks SET state = :state, priority = :priority, paused = :paused, approved = :approved,
     not_before = :not_before, resting_since = :resting_since, repo = :repo, coder = :coder,
-    assignee = :assignee, scoped = :scoped, fence = :fence, version = :version, body = :body
+    assignee = :assignee, scoped = :scoped, fence = :fence, version = :version, body = :body,
+    team = :team, worker = :worker, swarm = :swarm
 WHERE id = :id AND version = :version - 1 AND needs = :needs AND fence = coalesce(:held, fence)
     AND (state <> 'completed' OR :state = 'completed')
     AND (:mark IS NULL OR (SELECT mark FROM texts WHERE texts.place = tasks.place) = :mark);
@@ -49,6 +50,12 @@ SELECT fence FROM tasks WHERE id = :id;
 -- name: states_of
 -- One query answers three questions about a batch: what is taken, what is missing, what is met.
 SELECT id, state FROM tasks WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: live_workers
+-- The unfinished tasks that already have some of these handles.
+SELECT worker, id FROM tasks
+WHERE worker IN (SELECT value FROM json_each(:workers))
+    AND state IN ('pending', 'running', 'asking', 'review');
 
 -- name: add_need
 -- An edge from a task to what it needs.
@@ -84,73 +91,18 @@ VALUES (:id, :task, :outcome, :lease_until, :version, :body);
 UPDATE runs SET outcome = :outcome, lease_until = :lease_until, version = :version, body = :body
 WHERE id = :id AND version = :version - 1;
 
--- name: add_question
--- A question asked twice is stored once.
-INSERT INTO questions (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
+-- name: add_{noun}
+-- A record added twice is stored once. From here to the settings: a statement for each record of
+-- nouns.py.
+INSERT INTO {nouns} (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
 
--- name: save_question
+-- name: save_{noun}
 -- No row changes if someone else was first.
-UPDATE questions SET body = :body WHERE id = :id AND version = :version - 1;
+UPDATE {nouns} SET body = :body WHERE id = :id AND version = :version - 1;
 
--- name: add_conflict
--- A conflict found twice is stored once.
-INSERT INTO conflicts (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
-
--- name: save_conflict
--- No row changes if someone else was first.
-UPDATE conflicts SET body = :body WHERE id = :id AND version = :version - 1;
-
--- name: add_repo
--- A repo's name is its id.
-INSERT INTO repos (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
-
--- name: save_repo
--- No row changes if someone else was first.
-UPDATE repos SET body = :body WHERE id = :id AND version = :version - 1;
-
--- name: add_runner
--- A runner that joins.
-INSERT INTO runners (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
-
--- name: save_runner
--- No row changes if someone else was first.
-UPDATE runners SET body = :body WHERE id = :id AND version = :version - 1;
-
--- name: drop_runner
--- It left, or has been gone for long.
-DELETE FROM runners WHERE id = :id;
-
--- name: add_lane
--- A repo has one lane: its name is the id.
-INSERT INTO lanes (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
-
--- name: save_lane
--- No row changes if someone else took the lane first.
-UPDATE lanes SET body = :body WHERE id = :id AND version = :version - 1;
-
--- name: add_message
--- A message sent twice is stored once.
-INSERT INTO messages (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
-
--- name: save_message
--- No row changes if someone else was first.
-UPDATE messages SET body = :body WHERE id = :id AND version = :version - 1;
-
--- name: add_rest
--- An account has one rest: its name is the id.
-INSERT INTO rests (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
-
--- name: save_rest
--- No row changes if someone else was first.
-UPDATE rests SET body = :body WHERE id = :id AND version = :version - 1;
-
--- name: add_workflow
--- The tasks it became are written in the same step.
-INSERT INTO workflows (id, body) VALUES (:id, :body) ON CONFLICT DO NOTHING;
-
--- name: save_workflow
--- No row changes if someone else was first.
-UPDATE workflows SET body = :body WHERE id = :id AND version = :version - 1;
+-- name: remove_{noun}
+-- Whatever its version.
+DELETE FROM {nouns} WHERE id = :id;
 
 -- name: set_setting
 -- The last write wins.
@@ -241,6 +193,10 @@ AND task.repo || ' ' || coalesce(task.coder, '') NOT IN (SELECT value FROM json_
 AND task.repo NOT IN (SELECT value FROM json_each(:full_repos))
 AND coalesce(nullif(task.coder, ''), :coder) NOT IN (SELECT value FROM json_each(:full_coders))
 
+-- name: unless_swarm_is_full
+-- A task of a swarm starts only while that swarm has places left, and never after it was killed.
+AND (task.swarm IS NULL OR task.swarm IN (SELECT value FROM json_each(:open_swarms)))
+
 -- name: for_tasks
 -- A runner may serve only certain tasks.
 AND task.id IN (SELECT value FROM json_each(:tasks))
@@ -258,6 +214,14 @@ WHERE task.state IN ('running', 'review') AND task.scoped
 SELECT task.repo, json_extract(run.body, '$.host'), json_extract(run.body, '$.coder')
 FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
 WHERE run.outcome IS NULL AND run.lease_until > :steady;
+
+-- name: swarm_places
+-- How many more agents each swarm may have at work; counted like those under caps.
+SELECT swarm.id, json_extract(swarm.body, '$.max_agents') - (
+    SELECT count(*) FROM runs AS run INDEXED BY runs_live JOIN tasks AS task ON task.id = run.task
+    WHERE run.outcome IS NULL AND run.lease_until > :steady AND task.swarm = swarm.id
+)
+FROM swarms AS swarm WHERE swarm.killed_at IS NULL;
 
 -- name: next_start
 -- When time alone changes what may be claimed: a rest or a lease ends.
@@ -345,6 +309,18 @@ AND task.id IN (SELECT value FROM json_each(:ids))
 -- For the tasks that agents of these tasks created.
 AND task.parent IN (SELECT value FROM json_each(:parents))
 
+-- name: with_handle
+-- For the tasks of a worker, of whatever team: its name continues with a slash, which `0` follows.
+AND task.worker >= :handle || '/' AND task.worker < :handle || '0'
+
+-- name: that_are_workers
+-- For tasks that have a handle.
+AND task.worker IS NOT NULL
+
+-- name: in_swarm
+-- For the tasks of a swarm.
+AND task.swarm = :swarm
+
 -- name: in_state
 -- For tasks in one state, for which an index has this order.
 AND task.state = :state
@@ -361,10 +337,26 @@ AND task.repo = :repo
 -- For tasks with a label.
 AND :label IN (SELECT value FROM json_each(task.body, '$.labels'))
 
+-- name: in_team
+-- For tasks of one team.
+AND task.team = :team
+
+-- name: in_no_team
+-- For tasks without one.
+AND task.team IS NULL
+
 -- name: that_are_ready
 -- For tasks that wait only for a free seat or for another's scope.
 AND task.state = 'pending' AND task.unmet = 0 AND task.paused = 0
 AND (task.not_before IS NULL OR task.not_before <= :now OR task.resting_since > :now)
+
+-- name: less_urgent_than
+-- The rest of a list in the order of urgency, after a task that a reader has seen.
+AND (-task.priority, task.place) > (SELECT -priority, place FROM tasks WHERE id = :after)
+
+-- name: older_than
+-- The same in the order of age, newest first.
+AND task.place < (SELECT place FROM tasks WHERE id = :after)
 
 -- name: most_urgent_first
 -- Urgency is priority, then age. No limit is written as -1.
@@ -390,20 +382,28 @@ SELECT task.body FROM tasks AS task ORDER BY task.place;
 -- What some tasks still wait for.
 SELECT needs.task, task.body FROM needs JOIN tasks AS task ON task.id = needs.need
 WHERE needs.task IN (SELECT value FROM json_each(:ids)) AND task.state <> 'completed'
+    AND (:team IS NULL OR coalesce(task.team, '') = :team)
 ORDER BY needs.task, task.place;
 
 -- name: needed_by
 -- The tasks that wait for one.
-SELECT task FROM needs WHERE need = :id ORDER BY task;
+SELECT task FROM needs
+WHERE need = :id
+    AND (:team IS NULL OR EXISTS (
+        SELECT 1 FROM tasks WHERE id = needs.task AND coalesce(team, '') = :team
+    ))
+ORDER BY task;
 
 -- name: matching
 -- A range and not LIKE, so that the index is used and no character of a prefix is special.
-SELECT id FROM tasks WHERE id >= :prefix AND id < :end ORDER BY id LIMIT 3;
+SELECT id FROM tasks
+WHERE id >= :prefix AND id < :end AND (:team IS NULL OR coalesce(team, '') = :team)
+ORDER BY id LIMIT 3;
 
 -- name: counts
 -- Maintained by triggers, to avoid counting the tasks.
 SELECT CASE WHEN state = 'pending' AND blocked THEN 'blocked' ELSE state END, sum(many)
-FROM tallies WHERE many > 0 GROUP BY 1;
+FROM tallies WHERE many > 0 AND (:team IS NULL OR team = :team) GROUP BY 1;
 
 -- name: runs
 -- The head of every query for runs; filters and an order follow.
@@ -425,6 +425,17 @@ AND place IN (
 -- A run without an outcome has not ended.
 AND outcome IS NULL
 
+-- name: runs_during
+-- For what was at work in a period.
+AND json_extract(body, '$.started_at') < :until
+AND coalesce(json_extract(body, '$.ended_at'), '9999') >= :since
+
+-- name: runs_in_team
+-- For runs of one team's tasks.
+AND EXISTS (
+    SELECT 1 FROM tasks WHERE tasks.id = runs.task AND coalesce(tasks.team, '') = :team
+)
+
 -- name: oldest_run_first
 -- The order in which they started. The plus keeps the planner from scanning every run.
 ORDER BY +place
@@ -445,71 +456,69 @@ SELECT CASE WHEN :by_day THEN substr(json_extract(body, '$.at'), 1, 10) ELSE '' 
 FROM events INDEXED BY events_used
 WHERE kind = 'run.used' AND json_extract(body, '$.at') >= :since
     AND json_extract(body, '$.at') < coalesce(:until, '9999')
+    AND (:team IS NULL OR EXISTS (
+        SELECT 1 FROM tasks
+        WHERE tasks.id = events.task AND coalesce(tasks.team, '') = :team
+    ))
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
--- name: questions
--- The head of every query for questions; filters and an order follow.
-SELECT body FROM questions WHERE TRUE
+-- name: {nouns}
+-- The head of every query for records; filters and an order follow.
+SELECT body FROM {nouns} WHERE TRUE
 
--- name: questions_with_ids
--- For questions named by their ids.
+-- name: {nouns}_with_ids
+-- For records named by their keys.
 AND id IN (SELECT value FROM json_each(:ids))
 
--- name: questions_of_tasks
--- For all questions of some tasks' agents.
-AND task IN (SELECT value FROM json_each(:tasks))
+-- name: {nouns}_of_tasks
+-- For those that belong to some tasks.
+AND {task} IN (SELECT value FROM json_each(:tasks))
 
--- name: questions_that_are_open
--- What the inbox shows.
-AND answered_at IS NULL
+-- name: {nouns}_of
+-- For those that belong to some swarms, handles or repos.
+AND {owner} IN (SELECT value FROM json_each(:of))
 
--- name: oldest_question_first
--- The first question is answered first.
-ORDER BY place
+-- name: {nouns}_that_are_open
+-- What nobody has dealt with yet.
+AND {closed} IS NULL
 
--- name: conflicts
--- Those found since a given time, or all.
-SELECT body FROM conflicts WHERE found_at >= coalesce(:since, '') ORDER BY found_at, place;
+-- name: {nouns}_since
+-- From a given time on.
+AND {began} >= :since
 
--- name: repos
--- Few, by name.
-SELECT body FROM repos ORDER BY id;
+-- name: {nouns}_in_team
+-- Each noun has at most one of these ways to belong to a team. This one says so itself.
+AND coalesce(json_extract(body, '$.{team_in}'), '') = :team
 
--- name: runners
--- Few, by id.
-SELECT body FROM runners ORDER BY id;
+-- name: {nouns}_in_team
+-- Or it belongs to a task of the team.
+AND EXISTS (
+    SELECT 1 FROM tasks
+    WHERE tasks.id = json_extract({nouns}.body, '$.{task_in}')
+        AND coalesce(tasks.team, '') = :team
+)
 
--- name: lanes
--- Few, by repo.
-SELECT body FROM lanes ORDER BY id;
+-- name: {nouns}_in_team
+-- Or to several: then all of them must be of the team.
+AND NOT EXISTS (
+    SELECT 1 FROM json_each({nouns}.body, '$.{tasks_in}') AS its
+    WHERE NOT EXISTS (
+        SELECT 1 FROM tasks WHERE tasks.id = its.value AND coalesce(tasks.team, '') = :team
+    )
+)
 
--- name: messages
--- The head of every query for messages; a filter and an order follow.
-SELECT body FROM messages WHERE TRUE
+-- name: {nouns}_in_team
+-- Or it says so itself, and if it does not, its task does. Such a noun has the slots of two
+-- templates above too, and this one replaces them.
+AND coalesce(
+    json_extract(body, '$.{team_in}'),
+    (SELECT tasks.team FROM tasks WHERE tasks.id = json_extract({nouns}.body, '$.{task_in}')),
+    ''
+) = :team
 
--- name: messages_that_are_open
--- What no agent has received yet.
-AND delivered_at IS NULL
-
--- name: oldest_message_first
--- In the order in which they were sent.
-ORDER BY place
-
--- name: rests
--- Few, by account.
-SELECT body FROM rests ORDER BY id;
-
--- name: workflows
--- The head of every query for workflows; a filter and an order follow.
-SELECT body FROM workflows WHERE TRUE
-
--- name: workflows_with_ids
--- For workflows named by their ids.
-AND id IN (SELECT value FROM json_each(:ids))
-
--- name: oldest_workflow_first
--- In the order in which they were started.
-ORDER BY place
+-- name: {nouns}_in_order
+-- By age if there may be many, otherwise by key.
+ORDER BY {order}
 
 -- name: settings
 -- Few, by name.
@@ -531,6 +540,18 @@ AND task = :task
 -- For readers of only some kinds.
 AND kind IN (SELECT value FROM json_each(:kinds))
 
+-- name: events_in_team
+-- For one team: the events of its tasks, and those that name the team itself.
+AND (
+    EXISTS (SELECT 1 FROM tasks WHERE tasks.id = events.task AND tasks.team = :team)
+    OR (task IS NULL AND json_extract(body, '$.data.team') = :team)
+)
+
+-- name: events_in_no_team
+-- For what no team has: the events of other tasks, and those that name no team.
+AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = events.task AND tasks.team IS NOT NULL)
+AND (task IS NOT NULL OR json_extract(body, '$.data.team') IS NULL)
+
 -- name: first_events
 -- From where a reader stopped.
 ORDER BY seq LIMIT :limit
@@ -550,7 +571,9 @@ SELECT EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM runs)
 
 -- name: erase
 -- Edges first, because they point at tasks. The newest event stays: the next seq is one above it.
-DELETE FROM needs; DELETE FROM texts; DELETE FROM tasks; DELETE FROM runs; DELETE FROM questions;
-DELETE FROM conflicts; DELETE FROM repos; DELETE FROM runners; DELETE FROM lanes;
-DELETE FROM messages; DELETE FROM rests; DELETE FROM workflows;
-DELETE FROM settings; DELETE FROM events WHERE seq < (SELECT max(seq) FROM events);
+DELETE FROM needs; DELETE FROM texts; DELETE FROM tasks; DELETE FROM runs; DELETE FROM settings;
+DELETE FROM events WHERE seq < (SELECT max(seq) FROM events);
+
+-- name: erase_{nouns}
+-- With all the rest.
+DELETE FROM {nouns};

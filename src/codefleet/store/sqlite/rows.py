@@ -13,7 +13,7 @@ import msgspec
 from codefleet.domain import search
 from codefleet.domain.model import Event, Run, Task
 from codefleet.domain.noun import instant, without_nul, without_nul_in_json
-from codefleet.store.nouns import event_body
+from codefleet.store.events import event_body
 
 
 def of_task(task: Task) -> dict[str, Any]:
@@ -35,6 +35,9 @@ def of_task(task: Task) -> dict[str, Any]:
         "needs": listed(task.needs) if task.needs else "[]",
         "body": task.json(),
         "parent": task.parent,
+        "team": plain(task.team),
+        "worker": task.worker,
+        "swarm": plain(task.swarm),
     }
 
 

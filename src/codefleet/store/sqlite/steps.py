@@ -1,47 +1,14 @@
 """One `Write`, done inside the open transaction: all of it, or an error that undoes all of it."""
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
 
-from codefleet.domain.model import (
-    Conflict,
-    Event,
-    Lane,
-    Message,
-    Question,
-    Repo,
-    Rest,
-    Run,
-    Runner,
-    Workflow,
-)
+from codefleet.domain.model import Event, Run
+from codefleet.domain.noun import Record
 from codefleet.ports import Write
-from codefleet.store import checks
+from codefleet.store import checks, nouns
 from codefleet.store.sqlite import rows, tasks
 from codefleet.store.sqlite.database import Database
-
-Other = Question | Conflict | Repo | Runner | Lane | Message | Rest | Workflow
-
-
-class _Kind(NamedTuple):
-    """How the small nouns are written: the field of the step, the noun's word, and its key."""
-
-    field: str
-    word: str
-    key: Callable[[Any], str]
-
-
-_OTHERS = (
-    _Kind("questions", "question", lambda question: question.id),
-    _Kind("conflicts", "conflict", lambda conflict: conflict.id),
-    _Kind("repos", "repo", lambda repo: repo.name),
-    _Kind("runners", "runner", lambda runner: runner.id),
-    _Kind("lanes", "lane", lambda lane: lane.repo),
-    _Kind("messages", "message", lambda message: message.id),
-    _Kind("rests", "rest", lambda rest: rest.account),
-    _Kind("workflows", "workflow", lambda workflow: workflow.id),
-)
 
 
 def write(database: Database, step: Write) -> Sequence[Event]:
@@ -50,10 +17,11 @@ def write(database: Database, step: Write) -> Sequence[Event]:
     tasks.save(database, [task for task in step.tasks if task.version > 0], step.fences)
     for run in step.runs:
         put_run(database, run)
-    for kind in _OTHERS:
-        for noun in getattr(step, kind.field):
-            _put(database, kind, noun)
-    _set(database, step.settings)
+    for record in step.records:
+        _put(database, record)
+    for record in step.removed:
+        database.run(f"remove_{nouns.kind_of(type(record)).word}", {"id": nouns.key_of(record)})
+    set_all(database, step.settings)
     return append(database, step.events)
 
 
@@ -83,16 +51,18 @@ def forget(database: Database, events: Sequence[Event]) -> int:
     )
 
 
-def _put(database: Database, kind: _Kind, noun: Other) -> None:
-    verb = "save" if noun.version else "add"
-    values = {"id": kind.key(noun), "version": noun.version, "body": noun.json()}
-    if not database.run(f"{verb}_{kind.word}", values).rowcount:
-        raise checks.stale(kind.word, kind.key(noun))
-
-
-def _set(database: Database, settings: Mapping[str, str | None]) -> None:
+def set_all(database: Database, settings: Mapping[str, str | None]) -> None:
+    """Set each of these, or drop it if it has no value."""
     for name, value in settings.items():
         if value is None:
             database.run("drop_setting", {"name": rows.plain(name)})
         else:
             database.run("set_setting", {"name": rows.plain(name), "value": rows.plain(value)})
+
+
+def _put(database: Database, record: Record) -> None:
+    word = nouns.kind_of(type(record)).word
+    row = nouns.row(record)
+    verb = "save" if record.version else "add"
+    if not database.run(f"{verb}_{word}", row).rowcount:
+        raise checks.stale(word, row["id"])

@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from codefleet.domain.checking import no_text
 from codefleet.domain.lifecycle import Claim, Seat
 from codefleet.domain.model import Event
-from codefleet.domain.scheduling import Want
+from codefleet.domain.scheduling import ClaimFilter
+from codefleet.domain.validation import no_text
 from codefleet.ports import Clock, Uptime, Write
 from codefleet.store.reading import Readings
-from codefleet.store.sqlite import claims, presence, rows, schema, steps, transfer
-from codefleet.store.sqlite.bell import Bell
+from codefleet.store.sqlite import claims, file_identity, schema, steps, transfer
 from codefleet.store.sqlite.commits import PATIENCE_S, Commits
 from codefleet.store.sqlite.database import Database, Durability, opened
-from codefleet.store.sqlite.steady import steady_time
+from codefleet.store.sqlite.monotonic import steady_time
+from codefleet.store.sqlite.notify import Bell
 from codefleet.store.sqlite.trouble import explained, in_words, is_busy, moment
 
 T = TypeVar("T")
@@ -32,8 +32,8 @@ class SqliteStore(Readings):
         self._clock = clock
         self._steady_time = steady
         self._bell = Bell(database.path, database.version)
-        export = presence.lines(transfer.everything(database))
-        self._presence = presence.Presence(database.path, export)
+        export = file_identity.lines(transfer.everything(database))
+        self._presence = file_identity.Presence(database.path, export)
         self._commits = Commits(database, self._bell.ring, self._presence.confirm)
 
     @classmethod
@@ -66,7 +66,7 @@ class SqliteStore(Readings):
         return await self._commits.ask(lambda: steps.write(self._database, step))
 
     async def claim(
-        self, seats: Sequence[Seat], want: Want, *, lease: timedelta
+        self, seats: Sequence[Seat], want: ClaimFilter, *, lease: timedelta
     ) -> Sequence[Claim]:
         def step() -> Sequence[Claim]:
             # The clock is read under the lock: the wait for it must not shorten a lease.
@@ -92,21 +92,18 @@ class SqliteStore(Readings):
     async def steady(self) -> datetime:
         return self._steady_time()
 
-    async def forget_runner(self, runner: str) -> None:
-        await self._commits.ask(lambda: self._database.run("drop_runner", {"id": runner}))
-
     async def forget_events(self, events: Sequence[Event]) -> int:
         return await self._commits.ask(lambda: steps.forget(self._database, events))
 
-    async def export(self) -> AsyncIterator[tuple[str, str]]:
+    async def export(self, *, moving: bool = False) -> AsyncIterator[tuple[str, str]]:
         # A connection of its own: one snapshot of everything, however long the reader takes.
         with in_words(self._database.path), closing(self._database.again()) as view:
             view.connection.execute("BEGIN")
-            for row in transfer.everything(view):
+            for row in transfer.everything(view, moving=moving):
                 yield row
 
     async def load(self, rows: Sequence[tuple[str, str]]) -> None:
-        from codefleet.store.exchange import parsed  # imported here, because it is rarely needed
+        from codefleet.store.export import parsed  # imported here, because it is rarely needed
 
         given = parsed(rows)
         await self._commits.ask(lambda: transfer.load(self._database, given))
@@ -132,8 +129,7 @@ class SqliteStore(Readings):
 
     async def _rows(self, *names: str, **values: Any) -> list[Any]:
         def read() -> list[Any]:
-            given = {name: rows.plain(value) for name, value in values.items()}
-            return self._database.run_joined(names, given).fetchall()
+            return self._database.run_joined(names, values).fetchall()
 
         return await self._patiently(read)
 

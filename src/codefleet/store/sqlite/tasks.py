@@ -7,7 +7,7 @@ is added or its needs change, decremented when a need is completed, in that same
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from codefleet.domain import search
+from codefleet.domain import scheduling, search
 from codefleet.domain.model import Task, TaskId
 from codefleet.domain.words import State
 from codefleet.store import checks
@@ -27,6 +27,7 @@ def add(database: Database, tasks: Sequence[Task]) -> None:
     states.update((task.id, task.state) for task in tasks)
     checks.refuse_missing(tasks, states)
     checks.refuse_cycle(tasks)
+    _refuse_taken_handles(database, tasks)
     database.run_many("add_task", (_row(task, states) for task in tasks))
     _put_texts(database, tasks)
     _add_edges(database, tasks)
@@ -37,6 +38,8 @@ def save(database: Database, tasks: Iterable[Task], fences: Mapping[TaskId, int]
 
     The step is refused if the stored fence of a task in `fences` differs, saved or not.
     """
+    tasks = [*tasks]
+    _refuse_taken_handles(database, tasks)
     held = dict(fences)
     changed = []
     for task in tasks:
@@ -66,9 +69,15 @@ def replaced(
     return database.run("save_task", values).rowcount == 1
 
 
+def _refuse_taken_handles(database: Database, tasks: Sequence[Task]) -> None:
+    if wanted := checks.handles(tasks):
+        found = database.run("live_workers", {"workers": rows.listed(wanted)})
+        checks.refuse_taken_handles(tasks, found)
+
+
 def _is_needed(database: Database, task: Task) -> bool:
     """A cheap check before the expensive one: most tasks are needed by none."""
-    return database.run("needed_by", {"id": task.id}).fetchone() is not None
+    return database.run("needed_by", {"id": task.id, "team": None}).fetchone() is not None
 
 
 def _check_fence(database: Database, task: TaskId, fence: int) -> None:
@@ -115,8 +124,7 @@ def _put_texts(database: Database, tasks: Sequence[Task]) -> None:
 
 
 def _row(task: Task, states: Mapping[str, State]) -> dict[str, Any]:
-    unmet = sum(states[need] is not State.COMPLETED for need in set(task.needs))
-    return {**rows.of_task(task), "unmet": unmet}
+    return {**rows.of_task(task), "unmet": scheduling.count_unmet(task, states)}
 
 
 def _add_edges(database: Database, tasks: Iterable[Task]) -> None:

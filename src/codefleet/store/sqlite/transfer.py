@@ -1,40 +1,27 @@
 """Export everything as JSON, and import it again."""
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from codefleet.domain.errors import Invalid, Refused
 from codefleet.domain.model import Event
-from codefleet.store.nouns import event_json
+from codefleet.store.nouns import RECORDS, leaving, row
 from codefleet.store.sqlite import rows, steps, tasks
 from codefleet.store.sqlite.database import Database
 
 if TYPE_CHECKING:
-    from codefleet.store.exchange import Nouns
+    from codefleet.store.export import Nouns
+
+_ALL = {"after": 0, "limit": -1}
 
 
-def everything(database: Database) -> Iterator[tuple[str, str]]:
-    """Every row as (kind of noun, JSON). Runners, lanes and rests are transient and left out."""
-    for (body,) in database.run("repos"):
-        yield "repo", body
-    for (body,) in database.run("all_tasks"):
-        yield "task", body
-    for (body,) in database.run_joined(("runs", "oldest_run_first"), {}):
-        yield "run", body
-    for (body,) in database.run_joined(("questions", "oldest_question_first"), {}):
-        yield "question", body
-    for (body,) in database.run("conflicts", {"since": ""}):
-        yield "conflict", body
-    for (body,) in database.run_joined(("messages", "oldest_message_first"), {}):
-        yield "message", body
-    for (body,) in database.run_joined(("workflows", "oldest_workflow_first"), {}):
-        yield "workflow", body
-    for name, value in database.run("settings"):
-        yield "setting", json.dumps({"name": name, "value": value})
-    for seq, body in database.run_joined(("events", "first_events"), {"after": 0, "limit": -1}):
-        yield "event", event_json(seq, body)
+def everything(database: Database, *, moving: bool = False) -> Iterator[tuple[str, str]]:
+    """Every row as (kind of noun, JSON), of what is exported or, if `moving`, of what moves."""
+    for kind in leaving(moving=moving):
+        as_json = kind.as_json
+        for found in database.run_joined(kind.listing, _ALL):
+            yield kind.word, as_json(*found)
 
 
 def load(database: Database, nouns: "Nouns") -> None:
@@ -45,8 +32,7 @@ def load(database: Database, nouns: "Nouns") -> None:
             hint="`fleet reset` empties this one; `fleet export` saves it first",
         )
     tasks.add(database, nouns["task"])
-    for name, value in nouns["setting"]:
-        database.run("set_setting", {"name": rows.plain(name), "value": rows.plain(value)})
+    steps.set_all(database, {setting.name: setting.value for setting in nouns["setting"]})
     try:
         _load_the_rest(database, nouns)
     except sqlite3.IntegrityError as error:
@@ -57,17 +43,14 @@ def erase(database: Database, event: Event) -> None:
     """Delete everything but this event, which reports it and keeps the seqs rising."""
     steps.append(database, [event])
     database.run_each("erase")
+    for kind in RECORDS:
+        database.run(f"erase_{kind.table}")
 
 
 def _load_the_rest(database: Database, nouns: "Nouns") -> None:
     database.run_many("add_run", map(rows.of_run, nouns["run"]))
-    for kind in ("question", "conflict", "message", "workflow"):
-        database.run_many(
-            f"add_{kind}", ({"id": noun.id, "body": noun.json()} for noun in nouns[kind])
-        )
-    database.run_many(
-        "add_repo", ({"id": repo.name, "body": repo.json()} for repo in nouns["repo"])
-    )
+    for kind in RECORDS:
+        database.run_many(f"add_{kind.word}", map(row, nouns.get(kind.word, ())))
     given: int = database.run("last_seq").fetchone()[0]
     database.run_many(
         "add_event_at",

@@ -8,7 +8,7 @@ from textual.screen import Screen
 from codefleet.domain.board import Board, Need
 from codefleet.domain.lifecycle import Verb, allowed
 from codefleet.domain.model import Task
-from codefleet.domain.policy import ANSWERS
+from codefleet.domain.permissions import ANSWERS
 from codefleet.doors.cli.inbox import land_now_or_next, why_not_yet
 from codefleet.doors.cli.screen.dialogs import Ask, Confirm
 from codefleet.doors.cli.screen.pages import DiffPage, TaskPage

@@ -19,13 +19,21 @@ from codefleet.doors.cli.screen.lines import Lines
 from codefleet.doors.cli.screen.span import Row, row
 from codefleet.doors.cli.text import clean, clean_lines
 from codefleet.fleet import Fleet
-from codefleet.runner.repos.difference import diff_text
+from codefleet.runner import verbs
 
 FRAME_S = 0.5
 LOOK_AGAIN_S = 5.0
 TAIL = 200
-TOLD = ("run.said", "run.tool", "run.progress", "message.delivered", "run.quiet", "run.stopping")
-MARKS = {"run.tool": ("→", "accent"), "run.progress": ("·", "done"), "run.said": (" ", "text")}
+TOLD = (
+    *("run.said", "run.tool", "run.changed", "run.progress"),
+    *("message.delivered", "run.quiet", "run.stopping"),
+)
+MARKS = {
+    "run.tool": ("→", "accent"),
+    "run.changed": ("✎", "accent"),
+    "run.progress": ("·", "done"),
+    "run.said": (" ", "text"),
+}
 DIFF_STYLES = {"+": "added", "-": "removed", "@": "accent", "d": "bold"}
 
 
@@ -132,7 +140,7 @@ class DiffPage(Page):
 
     async def _read(self) -> None:
         try:
-            text = await diff_text(self._fleet, self._ref)
+            text = await verbs.diff(self._fleet, self._ref)
         except FleetError as trouble:
             said = [row((clean(trouble.problem), "warn")), row((clean(trouble.hint), "dim"))]
             self.page.show(said)

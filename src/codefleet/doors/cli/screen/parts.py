@@ -3,6 +3,7 @@
 from codefleet.domain.board import AtWork, Board, Need
 from codefleet.domain.model import Usage
 from codefleet.domain.scheduling import Why
+from codefleet.domain.views import HELD_WORK
 from codefleet.doors.cli.screen.span import Span
 from codefleet.doors.cli.text import duration
 
@@ -17,7 +18,7 @@ SHAPES = {
     "permission": ("?", "asking"),
     "account": ("!", "failed"),
     "review": ("±", "review"),
-    "landing": ("▲", "asking"),
+    HELD_WORK: ("▲", "asking"),
     "lane": ("▲", "lane"),
     "completed": ("✓", "done"),
     "failed": ("✗", "failed"),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from codefleet.domain.board import AtWork, Board, Landed, Need
 from codefleet.domain.model import Budget, Task
 from codefleet.domain.scheduling import Why
-from codefleet.domain.views import Waiting
+from codefleet.domain.views import HELD_WORK, Waiting
 from codefleet.doors.cli.screen import parts
 from codefleet.doors.cli.screen.span import (
     Row,
@@ -35,9 +35,9 @@ HINTS = {
     "review": "d diff  l land  r reject",
     "account": "w wake",
     "failed": "t retry",
-    "landing": "enter why",
+    HELD_WORK: "enter why",
 }
-BY_TITLE = ("review", "failed", "landing")
+BY_TITLE = ("review", "failed", HELD_WORK)
 """What is shown by the title of its task; the rest is shown by its own text."""
 
 
@@ -209,7 +209,7 @@ def _lane(board: Board, look: Look) -> Iterator[Row]:
 
 
 def _landing(task: Task, at: int) -> str:
-    if task.landing:
+    if task.is_landing:
         return "landing now"
     if task.paused:
         return "paused"

@@ -9,8 +9,8 @@ from codefleet.doors.cli.call import say
 from codefleet.doors.cli.screen.app import FleetApp
 from codefleet.doors.cli.watch import Lines
 from codefleet.fleet import Fleet
-from codefleet.runner.crash import record
-from codefleet.runner.places import Places
+from codefleet.runner.crash_log import record
+from codefleet.runner.paths import Paths
 
 
 class ScreenView:
@@ -33,7 +33,7 @@ class ScreenView:
             await showing
             raise
         if self._app.trouble:
-            record(Places(self._fleet.home).crash_log(), "the screen", self._app.trouble)
+            record(Paths(self._fleet.home).crash_log(), "the screen", self._app.trouble)
             say("the screen crashed, but the work continues; details are in logs/crash.log")
             await Lines(self._fleet, await self._fleet.last_seq()).follow()
 

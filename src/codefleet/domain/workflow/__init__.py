@@ -1,0 +1,1 @@
+"""Workflows: stages that become tasks, and what they hand on to each other."""

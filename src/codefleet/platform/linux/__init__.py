@@ -1,0 +1,1 @@
+"""Linux: /proc, pidfds, subreapers, inotify and control groups. Only code in here uses them."""

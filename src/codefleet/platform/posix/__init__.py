@@ -1,0 +1,1 @@
+"""Plain POSIX, for macOS and others: `ps`, psutil, process groups, sessions, and polling."""

@@ -1,1 +1,0 @@
-"""One agent at work: its prompt, its output, and what it leaves behind."""

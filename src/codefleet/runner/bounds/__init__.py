@@ -1,1 +1,0 @@
-"""What limits the work: money, memory, resting accounts."""

@@ -1,0 +1,1 @@
+"""What an agent is told: its prompt, its notes, and where an earlier run stopped."""

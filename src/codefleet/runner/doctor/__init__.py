@@ -1,0 +1,1 @@
+"""Whether the fleet has everything it needs, and how to get what is missing."""

@@ -1,0 +1,1 @@
+"""The lane: how finished work reaches the trunk."""

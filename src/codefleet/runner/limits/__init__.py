@@ -1,0 +1,1 @@
+"""What limits the work: money, memory, context windows, resting accounts."""

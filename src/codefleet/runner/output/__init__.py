@@ -1,0 +1,1 @@
+"""What an agent says while it works, and the answers it gets."""

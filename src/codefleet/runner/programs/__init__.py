@@ -1,0 +1,1 @@
+"""The agent programs on this machine: installed, working, logged in."""

@@ -1,0 +1,1 @@
+"""One run, from its worktree to its verdict."""

@@ -1,0 +1,1 @@
+"""Several machines: the remote through which they share a repo."""
