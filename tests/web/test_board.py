@@ -12,7 +12,7 @@ from codefleet.domain.words import Role, State
 from codefleet.fleet import Fleet
 from codefleet.served import browser_address
 from tests.doors.http.conftest import Served
-from tests.web.visits import BOUND_MS
+from tests.web.visits import BOUND_MS, go_to
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +62,7 @@ async def until(fleet: Fleet, task: Task, condition: Callable[[Task], bool]) -> 
 
 async def test_a_card_is_dragged_to_where_the_core_lets_it_go(page: Page, fleet: Fleet) -> None:
     (task,) = await waiting(fleet, "Paint the fence")
-    await page.get_by_role("link", name="Board").click()
+    await go_to(page, "Board")
     way: list[tuple[str, str, Callable[[Task], bool]]] = [
         ("paused", "Paused", lambda now: now.paused),
         ("waiting", "Waiting", lambda now: not now.paused),
@@ -83,7 +83,7 @@ async def test_a_card_is_dragged_to_another_priority_of_its_column(
     page: Page, fleet: Fleet
 ) -> None:
     first, second = await waiting(fleet, "Paint the fence", "Mend the roof")
-    await page.get_by_role("link", name="Board").click()
+    await go_to(page, "Board")
     await lift(page, second)
     await expect(place(page, "priority 3")).to_have_text("Priority 3 · now")
     await put(page, "priority 5")
@@ -96,7 +96,7 @@ async def test_a_card_is_dragged_to_another_priority_of_its_column(
 
 async def test_escape_puts_a_card_back(page: Page, fleet: Fleet) -> None:
     (task,) = await waiting(fleet, "Paint the fence")
-    await page.get_by_role("link", name="Board").click()
+    await go_to(page, "Board")
     await lift(page, task)
     await page.keyboard.press("Escape")
     await expect(page.locator("[data-takes]")).to_have_count(0)
@@ -110,7 +110,7 @@ async def test_escape_puts_a_card_back(page: Page, fleet: Fleet) -> None:
 
 async def test_keys_carry_a_card_as_a_pointer_does(page: Page, fleet: Fleet) -> None:
     (task,) = await waiting(fleet, "Paint the fence")
-    await page.get_by_role("link", name="Board").click()
+    await go_to(page, "Board")
     await expect(card(page, task)).to_be_visible()
     await page.keyboard.press("j")
     await expect(card(page, task)).to_have_attribute("aria-current", "true")
@@ -139,7 +139,7 @@ async def test_a_refused_change_is_taken_back_with_the_cores_own_words(
     await fleet.cancel(task.id)
     page = await browser.new_page()  # whose console may tell of a refusal
     await page.goto(browser_address(served.url, await fleet.sign_in_code()))
-    await page.get_by_role("link", name="Board").click()
+    await go_to(page, "Board")
     await expect(card(page, task, "Cancelled")).to_be_visible()
     await page.keyboard.press("j")
     await page.keyboard.press("5")
@@ -180,7 +180,7 @@ async def test_a_view_is_saved_opened_and_deleted(page: Page, fleet: Fleet) -> N
             Draft(title="Fix the parser", labels=("bug",), assignee="nobody"),
         ]
     )
-    await page.get_by_role("link", name="Board").click()
+    await go_to(page, "Board")
     await page.get_by_label("Filter by label").select_option("mail")
     await page.get_by_label("Filter by words").fill("extract")
     await expect(page).to_have_url(re.compile(r"label=mail.*text=extract|text=extract.*label=mail"))
@@ -212,7 +212,7 @@ async def test_very_many_tasks_are_a_short_page_and_the_last_can_be_carried(
     page: Page, fleet: Fleet
 ) -> None:
     tasks = await waiting(fleet, *(f"Task {number}" for number in range(MANY)))
-    await page.get_by_role("link", name="Board").click()
+    await go_to(page, "Board")
     column = page.get_by_label("Waiting", exact=True)
     await expect(column.get_by_role("heading")).to_contain_text("1,500")
     assert await page.locator("[data-row]").count() < 100

@@ -1,9 +1,11 @@
 """What people do in the dashboard, by clicks and keys alone."""
 
+import asyncio
+import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import LandingMode, State
@@ -11,7 +13,7 @@ from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
 from codefleet.runner.paths import Paths
 from tests.script import script
-from tests.web.visits import go_to
+from tests.web.visits import BOUND_MS, go_to
 
 pytestmark = pytest.mark.slow
 
@@ -144,3 +146,23 @@ async def test_keys_alone_lead_from_page_to_page(page: Page, fleet: Fleet) -> No
 async def prompt_of_last_run(fleet: Fleet, task: Task) -> str:
     *_, run = await fleet.runs_of(task.id)
     return (Paths(fleet.home).run(run) / "prompt.md").read_text()
+
+
+async def test_the_heading_names_the_page_on_the_screen_while_the_next_one_loads(
+    page: Page,
+) -> None:
+    asked, loaded = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        asked.set()
+        await loaded.wait()
+        await route.continue_()
+
+    await page.route("**/board-*.js", hold)
+    await page.get_by_role("navigation", name="Pages").get_by_role("link", name="Board").click()
+    async with asyncio.timeout(BOUND_MS / 1000):
+        await asked.wait()
+    await expect(page).to_have_url(re.compile("/board$"))
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Now")
+    loaded.set()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Board")

@@ -12,7 +12,7 @@ from codefleet.domain.words import Role
 from codefleet.fleet import Fleet
 from tests.doors.http.conftest import Served
 from tests.gitrepo import make_repo
-from tests.web.visits import signed_in
+from tests.web.visits import go_to, signed_in
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 async def test_a_token_is_shown_once_signs_its_holder_in_and_out_when_it_is_revoked(
     page: Page, browser: Browser, served: Served, fleet: Fleet
 ) -> None:
-    await page.get_by_role("link", name="Teams").click()
+    await go_to(page, "Teams")
     await page.get_by_role("button", name="New team").click()
     await page.get_by_label("Name").fill("till")
     await page.get_by_role("button", name="Create").click()
@@ -80,7 +80,7 @@ async def test_a_repo_is_registered_and_what_is_known_about_it_found(
     page: Page, tmp_path: Path, fleet: Fleet
 ) -> None:
     folder = make_repo(tmp_path / "till", {"README.md": "A till.\n"}).path
-    await page.get_by_role("link", name="Repos").click()
+    await go_to(page, "Repos")
     await page.get_by_role("button", name="Register a repo").click()
     await page.get_by_label("Folder on the server's machine").fill(str(folder))
     await page.get_by_role("button", name="Register", exact=True).click()
@@ -119,7 +119,7 @@ async def test_a_command_raises_an_alert_that_is_settled_in_the_inbox(
     await page.keyboard.press("Enter")
     await page.get_by_label("Raise an alert", exact=True).last.fill("The disk is full")
     await page.get_by_role("button", name="Raise", exact=True).click()
-    await page.get_by_role("link", name="Inbox").click()
+    await go_to(page, "Inbox")
     await expect(page.get_by_text("The disk is full")).to_be_visible()
     await page.get_by_role("button", name="Settle").click()
     await expect(page.get_by_text("Nothing needs you.")).to_be_visible()
@@ -175,7 +175,7 @@ async def test_an_export_is_downloaded_and_old_things_are_counted_before_they_go
     page: Page, fleet: Fleet
 ) -> None:
     (task,) = await fleet.add([Draft(title="Wait", assignee="nobody")])
-    await page.get_by_role("link", name="Settings").click()
+    await go_to(page, "Settings")
     async with page.expect_download() as saved:
         await page.get_by_role("link", name="Export the fleet").click()
     lines = Path(await (await saved.value).path()).read_text().splitlines()

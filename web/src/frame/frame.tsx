@@ -1,4 +1,4 @@
-import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useCallback, useEffect, useState } from "react";
 import { useKeys } from "../keyboard/keys";
 import { useBoard } from "../live/queries";
@@ -80,8 +80,11 @@ function Needed() {
   return many > 0 && <span className={styles.badge}>{many}</span>;
 }
 
+/** The page on the screen: while the next one is loaded, still the one before. */
 function usePage(): string {
-  const path = useLocation({ select: (location) => location.pathname });
+  const path = useRouterState({
+    select: ({ resolvedLocation, location }) => (resolvedLocation ?? location).pathname,
+  });
   const first = (each: string) => each.split("/")[1];
   return PAGES.find((page) => first(page.path) === first(path))?.title ?? "codefleet";
 }
