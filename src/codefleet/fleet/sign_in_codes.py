@@ -14,7 +14,7 @@ LASTS = timedelta(minutes=5)
 
 def new(home: Path, now: datetime) -> str:
     """A new code; those that have expired are removed."""
-    for file in _folder(home).glob("*"):
+    for file in _folder(home).glob("[!.]*"):  # not the draft of a code that is being created
         if not _is_good(_until(file), now):
             file.unlink(missing_ok=True)
     code = new_secret()[:32]

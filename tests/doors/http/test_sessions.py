@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import httpx2
 import websockets
@@ -27,6 +28,14 @@ async def test_a_code_signs_the_owner_in_once(served: Served, fleet: Fleet) -> N
         assert (await page.get(f"{API}/status")).status_code == 200
         assert (await other.post("/session", json={"code": code})).status_code == 401
         assert (await other.get(f"{API}/status")).status_code == 401
+
+
+async def test_a_new_code_leaves_one_alone_that_is_being_created(fleet: Fleet, home: Path) -> None:
+    await fleet.sign_in_code()
+    draft = home / "keys" / "sign-in" / ".draft"
+    draft.touch()
+    await fleet.sign_in_code()
+    assert draft.exists()
 
 
 async def test_signing_out_lets_the_browser_forget(served: Served, fleet: Fleet) -> None:

@@ -10,7 +10,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
@@ -58,16 +59,17 @@ async def start(
     """
     tagged = {**env, **start.env, TAG: run_id}
     try:
-        if kept := await adopt(folder):
-            return kept
-        _write_orders(folder, start, cwd=cwd, env=tagged, run_id=run_id, grace_s=grace_s)
-        pid, complaint = await _launch(folder, lock)
+        async with _one_start(folder):
+            if kept := await adopt(folder):
+                return kept
+            _write_orders(folder, start, cwd=cwd, env=tagged, run_id=run_id, grace_s=grace_s)
+            pid, complaint = await _launch(folder, lock)
+            kept = await adopt(folder)
     except OSError as reason:
         raise WorkspaceTrouble(
             f"cannot start an agent in {folder}: {reason}",
             hint="is the disk full, or the folder read-only?",
         ) from reason
-    kept = await adopt(folder)
     if kept is None or kept.keeper.pid != pid:
         await _left(pid)
     if kept is None:
@@ -120,6 +122,27 @@ def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, patterns)))
 
 
+@asynccontextmanager
+async def _one_start(folder: Path) -> AsyncIterator[None]:
+    """One start at a time: another's `adopt` would withdraw the orders of a keeper on its way."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(folder / "start.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        while not _locked(lock):  # noqa: ASYNC110  # a lock sends no event
+            await asyncio.sleep(KEEPER_STARTS_POLL_S)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _write_orders(
     folder: Path,
     start: Start,
@@ -130,7 +153,6 @@ def _write_orders(
     grace_s: float,
 ) -> None:
     """Write down for the keeper what to start and how."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if start.listens:
         _write_private(folder / stdin.LINES, stdin.whole(start.stdin or ""))
     elif start.stdin is not None:
@@ -233,10 +255,9 @@ def _closed(folder: Path) -> bool:
     except FileNotFoundError:
         return True
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _locked(lock):
+            return False
         (folder / "start.json").unlink(missing_ok=True)
-    except BlockingIOError:
-        return False
     finally:
         os.close(lock)
     return True
