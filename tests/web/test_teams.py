@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
@@ -12,7 +11,7 @@ from codefleet.domain.words import Role
 from codefleet.fleet import Fleet
 from tests.doors.http.conftest import Served
 from tests.gitrepo import make_repo
-from tests.web.visits import go_to, signed_in
+from tests.web.visits import go_to, new_page, signed_in, until_live
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +45,7 @@ async def test_a_token_is_shown_once_signs_its_holder_in_and_out_when_it_is_revo
 
 
 async def test_an_invite_admits_whoever_has_its_secret_until_it_is_withdrawn(
-    page: Page, served: Served, fleet: Fleet
+    page: Page, browser: Browser, served: Served, fleet: Fleet
 ) -> None:
     await fleet.create_team("till")
     await page.goto(f"{served.url}/teams/till")
@@ -56,8 +55,17 @@ async def test_an_invite_admits_whoever_has_its_secret_until_it_is_withdrawn(
     told = page.get_by_role("dialog", name="The secret of the invite")
     secret = await told.locator("code").inner_text()
     await told.get_by_role("button", name="I have copied it").click()
-    said = {"handle": "bob", "teamName": "till", "secret": secret}
-    httpx2.post(f"{served.url}/auth", json=said).raise_for_status()
+    bob = await new_page(browser)
+    await bob.goto(served.url)
+    await bob.get_by_role("button", name="I have an invite").click()
+    await bob.get_by_label("Team").fill("till")
+    await bob.get_by_label("Your handle").fill("bob")
+    await bob.get_by_label("Secret of the invite").fill("a guess")
+    await bob.get_by_role("button", name="Join").click()
+    await expect(bob.get_by_text("this secret admits nobody to till")).to_be_visible()
+    await bob.get_by_label("Secret of the invite").fill(secret)
+    await bob.get_by_role("button", name="Join").click()
+    await until_live(bob)
     await expect(page.get_by_label("Members (1)").get_by_text("bob")).to_be_visible()
     await expect(page.get_by_text("1 more use")).to_be_visible()
     await page.get_by_role("button", name="Withdraw").click()

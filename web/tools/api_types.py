@@ -15,7 +15,7 @@ from web.tools import node
 
 FILE = node.WEB / "src/api/schema.ts"
 HEAD = "// Written by `make web-types` from the API's description; do not edit. {digest}\n"
-KEPT = ("/api/v1/", "/session")
+KEPT = ("/api/v1/", "/session", "/auth")
 
 
 def wanted() -> bytes:

@@ -21,6 +21,13 @@ export async function signIn(token: string): Promise<void> {
   visitor.set(await opened({ token }));
 }
 
+/** Join a team with the secret of an invite, and sign in as its new member. */
+export async function join(team: string, handle: string, secret: string): Promise<void> {
+  const body = { teamName: team, handle, secret };
+  const { token } = await told(api.POST("/auth", { body }));
+  await signIn(token);
+}
+
 export async function signOut(): Promise<void> {
   await api.DELETE("/session");
   visitor.set(null);

@@ -72,7 +72,7 @@ export function NewInvite({ team, tell, close }: LettingIn) {
   const [ttl, setTtl] = useState("1d");
   const create = async () => {
     const text = await invite(team, { role, uses, ttl });
-    const about = `Whoever sends it to /auth with a handle and the name of the team joins as ${role}.`;
+    const about = `Whoever enters it on the sign-in page, with the name of the team, joins as ${role}.`;
     tell({ title: `The secret of the invite to ${team}`, text, about });
   };
   return (
