@@ -30,6 +30,7 @@ from web.tools import build
 SCRIPTS_KB = 300
 READY_MS = 1000
 SEEN_MS = 100
+SHARED_MS = 1000
 LONGEST_MS = 100
 FLAT = 1.1
 BATCH = 500
@@ -103,7 +104,10 @@ def _fill(home: Path, tasks: int) -> None:
 
 async def _measured(server: http.Server, size: Size) -> AsyncIterator[Row]:
     async with _signed_in(server, size) as bench:
-        for measured in (_loading, _reading, _events, _scrolling, _panning, _remembering):
+        for measured in (
+            *(_loading, _reading, _events, _between_browsers),
+            *(_scrolling, _panning, _remembering),
+        ):
             async for row in measured(bench):
                 yield row
 
@@ -193,6 +197,33 @@ async def _seen(bench: Bench, page: Page, task: Task, where: str) -> float:
         late.append(await _value(page, "text => window.seen[text]", text) - 1000 * begin)
         await asyncio.sleep(chance.uniform(0.1, 0.5))
     return median(late)
+
+
+async def _between_browsers(bench: Bench) -> AsyncIterator[Row]:
+    """From a click in one browser to what another one shows."""
+    (task,) = await bench.fleet.list(TaskQuery(ready=True, limit=1))
+    other = await bench.browser.new_context(storage_state=await bench.context.storage_state())
+    clicked = await bench.open(f"/task/{task.id}", _button("Pause"))
+    shown = await other.new_page()
+    await shown.goto(f"{bench.url}/task/{task.id}")
+    await shown.locator(_button("Pause")).wait_for()
+    took = []
+    for _ in range(max(1, bench.size.edits // 6)):
+        for button, next_one in (("Pause", "Resume"), ("Resume", "Pause")):
+            await shown.evaluate(scripts.NOTE_BUTTON, next_one)
+            begin = time.time()
+            await clicked.locator(_button(button)).click()
+            took.append(await _value(shown, "() => window.buttonThere") - 1000 * begin)
+            await clicked.locator(_button(next_one)).wait_for()
+    await clicked.close()
+    await other.close()
+    what = "a click in one browser seen in another"
+    yield Row(f"{what}, p50, of 1 s", median(took), SHARED_MS, "ms", 1.0)
+    yield Row(f"{what}, slowest, of 1 s", max(took), SHARED_MS, "ms", 1.0)
+
+
+def _button(name: str) -> str:
+    return f"role=button[name=/^{name}/]"
 
 
 async def _scrolling(bench: Bench) -> AsyncIterator[Row]:

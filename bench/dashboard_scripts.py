@@ -23,6 +23,18 @@ NOTE_CHANGES = """() => {
   new MutationObserver(note).observe(document.body, all);
 }"""
 
+NOTE_BUTTON = """(name) => {
+  window.buttonThere = 0;
+  const isThere = () =>
+    [...document.querySelectorAll("button")].some((each) => each.textContent.startsWith(name));
+  const observer = new MutationObserver(() => {
+    if (!isThere()) return;
+    window.buttonThere = performance.timeOrigin + performance.now();
+    observer.disconnect();
+  });
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true });
+}"""
+
 READ_ALL = """async () => {
   const begin = performance.now();
   let cursor = "";
