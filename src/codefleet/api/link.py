@@ -200,7 +200,13 @@ def _place(url: str) -> tuple[SplitResult, str, int | None]:
     """The parts of an address, with its host and port."""
     try:
         parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname:
+        if "@" in parts.netloc:
+            raise Invalid(
+                "the address of a server has no name and no password in it",
+                hint="use http://HOST:PORT; `fleet login` keeps a token",
+            )
+        is_plain = url.isprintable() and " " not in url
+        if parts.scheme in ("http", "https") and parts.hostname and is_plain:
             return parts, parts.hostname, parts.port
     except ValueError:
         pass

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import logging
 import re
 import socket
 from collections.abc import Collection, Sequence
@@ -101,6 +102,7 @@ def uvicorn_config(
     app: ASGIApp, *, drain_s: int, lifespan: Literal["on", "off"] = "off"
 ) -> uvicorn.Config:
     """How every server of ours bounds its clients, and how long it lets them end."""
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # or each answer to who left is a line
     return uvicorn.Config(
         app,
         http=Impatient,

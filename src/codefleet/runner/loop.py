@@ -57,7 +57,7 @@ class Loop:
         self.context, self.fleet, self.dispatch = context, context.fleet, context.dispatch
         self._workload = Workload(context, workflow)
         self._wanted, self._least, self.coder, self.until_idle = agents, least, coder, until_idle
-        self._idle_s, self._idle_since = idle_s, time.monotonic()
+        self._idle_s, self._idle_since, self._was_idle = idle_s, time.monotonic(), False
         self.host = context.fleet.host
         self.me: Runner | None = None
         self._attempts: dict[str, Attempt] = {}
@@ -242,8 +242,12 @@ class Loop:
         if await self._waiting.has_news():  # it arrived after the seats were filled: look again
             self._waiting.wake()
             return False
-        if not await self.is_idle():
+        was_idle, self._was_idle = self._was_idle, await self.is_idle()
+        if not self._was_idle:
             self._idle_since = now
+            return False
+        if not was_idle:  # what became due after the seats were filled starts in the next turn
+            self._waiting.wake()
             return False
         return now - self._idle_since >= self._idle_s
 

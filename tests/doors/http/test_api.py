@@ -91,6 +91,15 @@ async def test_of_many_at_once_with_one_key_only_one_creates_something(
     assert len(await fleet.list(TaskQuery())) == 1
 
 
+async def test_of_many_at_once_with_one_key_all_learn_of_the_worker_that_one_spawned(
+    owner: httpx2.AsyncClient, fleet: Fleet
+) -> None:
+    key, said = {"Idempotency-Key": "storm"}, {"handle": "scout", "prompt": "x"}
+    spawn = [owner.post("/workers", json=said, headers=key) for _ in range(30)]
+    answers = await asyncio.gather(*spawn)
+    assert {(told.status_code, told.text) for told in answers} == {(201, answers[0].text)}
+
+
 async def test_a_change_to_what_somebody_else_changed_is_refused(
     owner: httpx2.AsyncClient, fleet: Fleet
 ) -> None:

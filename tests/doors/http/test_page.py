@@ -57,7 +57,8 @@ async def test_a_file_with_a_hash_in_its_name_is_kept_for_ever(folder: Path) -> 
         assert found.text == "1"
         assert "immutable" in found.headers["cache-control"]
         assert found.headers["content-encoding"] == "gzip"
-        assert (await browser.get("/assets/other.js")).status_code == 404
+        for name in ("other.js", "%00", "a" * 3000, "%ff", "..%2f..%2fsecret"):
+            assert (await browser.get(f"/assets/{name}")).status_code == 404, name
         assert (await browser.get("/assets/%2e%2e/%2e%2e/secret")).status_code == 404
 
 

@@ -1,6 +1,8 @@
 """The session of a browser: how it begins, what it may do, when it ends."""
 
+import asyncio
 import json
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
@@ -36,6 +38,13 @@ async def test_a_new_code_leaves_one_alone_that_is_being_created(fleet: Fleet, h
     draft.touch()
     await fleet.sign_in_code()
     assert draft.exists()
+
+
+async def test_of_many_guesses_at_once_only_five_are_tried(served: Served) -> None:
+    async with browser(served) as guesser:
+        tries = [guesser.post("/session", json={"code": f"x{n}"}) for n in range(50)]
+        told = Counter(answer.status_code for answer in await asyncio.gather(*tries))
+    assert told == {401: 5, 429: 45}
 
 
 async def test_signing_out_lets_the_browser_forget(served: Served, fleet: Fleet) -> None:

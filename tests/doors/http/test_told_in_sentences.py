@@ -55,11 +55,22 @@ def test_a_token_of_several_lines_is_none() -> None:
         assert (told.code, "this is no token" in told.err) == (Unauthenticated.exit_code, True)
 
 
-@pytest.mark.parametrize("url", ["nonsense", "http://", "http://host:port", "ftp://host:21"])
+NOWHERE = ["nonsense", "http://", "http://host:port", "ftp://host:21", "http://a b", "http://a\x00"]
+
+
+@pytest.mark.parametrize("url", NOWHERE)
 def test_what_is_no_address_is_refused(url: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLEET_TOKEN", "token")
     told = cli("--server", url, "list")
     assert (told.code, "is not the address of a server" in told.err) == (Invalid.exit_code, True)
+
+
+def test_a_password_in_an_address_is_refused_and_not_repeated(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLEET_TOKEN", "token")
+    told = cli("--server", "http://ann:hunter2@127.0.0.1:1", "list")
+    assert (told.code, "hunter2" in told.err) == (Invalid.exit_code, False)
 
 
 def test_the_doctor_knows_the_variables_of_a_server(

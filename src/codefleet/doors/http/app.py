@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from http import HTTPStatus
 from importlib.metadata import version
 from time import perf_counter
@@ -116,7 +117,7 @@ class App:
         return problem(
             Unacceptable(
                 status,
-                f"{method} {path}: {status.phrase.lower()}",
+                f"{method} {path[:200]}: {status.phrase.lower()}",
                 hint="/openapi.json lists every operation",
             )
         )
@@ -145,5 +146,9 @@ def _health(report: Answer) -> Answer:
 
 
 async def _description(request: Request) -> Response:
-    told = openapi.description(version("codefleet"))
-    return Response(msgspec.json.encode(told), media_type=JSON)
+    return Response(_described(), media_type=JSON)
+
+
+@cache
+def _described() -> bytes:
+    return msgspec.json.encode(openapi.description(version("codefleet")))

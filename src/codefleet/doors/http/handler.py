@@ -112,10 +112,17 @@ class Handler:
             )
         asked = f"{request.method} {request.url.path}\n".encode() + body
         once, made = await fleet.once(key, asked)
+        if made:
+            return await self._again(fleet, made)
         try:
-            return await (self._again(fleet, made) if made else self.operation.verb(once, **given))
+            return await self.operation.verb(once, **given)
         except AlreadyDone as done:
             return await self._again(fleet, done.made)
+        except FleetError:  # perhaps because the same request was carried out meanwhile
+            _, made = await fleet.once(key, asked)
+            if not made:
+                raise
+            return await self._again(fleet, made)
 
     async def _again(self, fleet: Fleet, made: Any) -> Any:
         """What an earlier request created, if the caller can still see all of it."""
@@ -188,7 +195,7 @@ def parsed(request: Request, body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
-        raise Invalid(f"the body is not JSON: {wrong}", hint="send a JSON object") from None
+        raise Invalid(f"the body is not JSON: {wrong}", hint="send valid JSON") from None
 
 
 async def _begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

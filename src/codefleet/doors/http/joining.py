@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from codefleet.domain.errors import TooManyGuesses, Unauthenticated
+from codefleet.domain.errors import Unauthenticated
 from codefleet.doors.http.claude_fleet.attempts import Attempts
 from codefleet.doors.http.claude_fleet.table import AUTH
 from codefleet.doors.http.gate import Gate
@@ -29,18 +29,16 @@ class Joining(Handler):
 
     async def _fleet(self, request: Request) -> Fleet:
         """The fleet for those without a token; who has to wait is refused before we read more."""
-        if seconds := self._attempts.wait(_address(request)):
-            raise TooManyGuesses("there were too many wrong secrets from your address", seconds)
+        self._attempts.refuse_guesser(_address(request))
         return self._gate.stranger
 
     async def _done(
         self, fleet: Fleet, given: Mapping[str, Any], request: Request, body: bytes
     ) -> Any:
-        await self._fleet(request)  # others from there may have guessed while the body arrived
         try:
-            admitted = await super()._done(fleet, given, request, body)
+            async with self._attempts.one(_address(request)):
+                admitted = await super()._done(fleet, given, request, body)
         except Unauthenticated:
-            self._attempts.count(_address(request))
             self._gate.traffic.refused += 1
             raise
         self._gate.traffic.authenticated += 1

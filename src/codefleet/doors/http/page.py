@@ -73,14 +73,22 @@ class Page:
         return self._file(INDEX, request, "no-cache")
 
     def _file(self, name: str, request: Request, caching: str) -> Response:
-        file = (self._folder / name).resolve()
-        if not (file.is_relative_to(self._folder.resolve()) and file.is_file()):
+        file = self._found(name)
+        if file is None:
             return Response("there is no such file", 404, HEADERS, "text/plain")
         headers = {**HEADERS, "Cache-Control": caching}
         if is_packed := "gzip" in request.headers.get("accept-encoding", ""):
             headers["Content-Encoding"] = "gzip"
         body = _contents(file, file.stat().st_mtime_ns, is_packed)
         return Response(body, 200, headers, mimetypes.guess_type(file.name)[0])
+
+    def _found(self, name: str) -> Path | None:
+        try:
+            file = (self._folder / name).resolve()
+            is_ours = file.is_relative_to(self._folder.resolve()) and file.is_file()
+        except (OSError, ValueError):  # no file can have this name
+            return None
+        return file if is_ours else None
 
 
 def _is_for_a_browser(scope: Scope) -> bool:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from codefleet.api.operation import JSON
 from codefleet.domain.access import Holder, Right
-from codefleet.domain.errors import FleetError, Invalid, TooManyGuesses, Unauthenticated
+from codefleet.domain.errors import FleetError, Invalid, Unauthenticated
 from codefleet.domain.noun import Noun
 from codefleet.domain.validation import checked
 from codefleet.domain.words import Role
@@ -65,13 +65,12 @@ class SigningIn:
 
     async def _open(self, request: Request) -> Response:
         address = request.client.host if request.client else ""
-        if seconds := self._attempts.wait(address):
-            raise TooManyGuesses("there were too many wrong secrets from your address", seconds)
+        self._attempts.refuse_guesser(address)
         said = checked(SignIn, parsed(request, await read_body(request, LARGEST_BODY)))
         try:
-            fleet = await self._fleet(said)
+            async with self._attempts.one(address):
+                fleet = await self._fleet(said)
         except Unauthenticated:
-            self._attempts.count(address)
             self._gate.traffic.refused += 1
             raise
         response = await _visitor(fleet)

@@ -1,9 +1,13 @@
 """How often an address may send a wrong secret: the counts are bounded, in time and in number."""
 
+from asyncio import Lock
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from math import ceil
+
+from codefleet.domain.errors import TooManyGuesses, Unauthenticated
 
 MOST = 5
 WITHIN_S = 60.0
@@ -18,6 +22,24 @@ class Attempts:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._wrong: OrderedDict[str, deque[float]] = OrderedDict()
+        self._lock = Lock()
+
+    def refuse_guesser(self, address: str) -> None:
+        """Refuse an address that has to wait."""
+        if seconds := self.wait(address):
+            raise TooManyGuesses("there were too many wrong secrets from your address", seconds)
+
+    @asynccontextmanager
+    async def one(self, address: str) -> AsyncIterator[None]:
+        """Try a secret, and count it if it is wrong. One at a time: of many at once, each would be
+        tried before any is counted."""
+        async with self._lock:
+            self.refuse_guesser(address)
+            try:
+                yield
+            except Unauthenticated:
+                self.count(address)
+                raise
 
     def wait(self, address: str) -> int:
         """How many seconds this address has to wait until it may try again; 0 if it may now."""
