@@ -11,6 +11,7 @@ from codefleet.domain.model import Draft, Task
 from codefleet.domain.words import State
 from codefleet.fleet import Fleet
 from codefleet.ports import TaskQuery
+from codefleet.served import browser_address
 from tests.doors.http.conftest import BOUND_S, Served, serving
 from tests.script import script
 from tests.web.visits import go_to, new_page, sign_in, until_live
@@ -93,6 +94,38 @@ async def test_what_could_not_be_read_is_read_once_the_server_is_back(
     with serving(fleet.home, f"--port={served.url.rpartition(':')[2]}"):
         await until_live(page)
         await expect(page.get_by_label("Waiting").get_by_text("Unread")).to_be_visible()
+
+
+async def test_a_page_that_could_not_be_loaded_is_offered_again(
+    browser: Browser, served: Served, fleet: Fleet
+) -> None:
+    page = await new_page(browser)
+    await page.route("**/assets/costs*", lose)
+    await sign_in(page, served, fleet)
+    await page.get_by_role("link", name="Costs").click()
+    await expect(page.get_by_text("This page could not be loaded.")).to_be_visible()
+    await page.unroute("**/assets/costs*")
+    await page.get_by_role("button", name="Load it again").click()
+    await expect(page.get_by_role("heading", name="Costs", level=1)).to_be_visible()
+    await expect(page.get_by_text("This page could not be loaded.")).to_have_count(0)
+
+
+async def test_a_code_that_signs_nobody_in_says_so(browser: Browser, served: Served) -> None:
+    page = await new_page(browser)
+    await page.goto(browser_address(served.url, "deadbeef"))
+    await expect(page.get_by_role("heading", name="Sign in to codefleet")).to_be_visible()
+    await expect(page.get_by_role("status").get_by_text("code")).to_be_visible()
+
+
+async def test_what_was_typed_for_a_new_task_is_there_when_the_form_opens_again(
+    page: Page,
+) -> None:
+    await page.keyboard.press("c")
+    await page.get_by_label("Title").fill("Paint the fence")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await page.keyboard.press("c")
+    await expect(page.get_by_label("Title")).to_have_value("Paint the fence")
 
 
 def patient(sign: Path) -> str:

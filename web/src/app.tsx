@@ -8,6 +8,7 @@ import {
 } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { Frame } from "./frame/frame";
+import { NotLoaded } from "./frame/not-loaded";
 import { Nowhere } from "./frame/nowhere";
 import { SignIn } from "./frame/sign-in";
 import { cache, stream } from "./live/cache";
@@ -16,6 +17,8 @@ import { begin, visitor } from "./live/session";
 import { PAGES } from "./pages";
 
 const RETRY_MS = 1000;
+/** How long after the first page the others are loaded, so that they open also without a server. */
+const LOAD_ALL_MS = 5000;
 
 const root = createRootRoute({ component: Frame, notFoundComponent: Nowhere });
 const routes = PAGES.map((page) =>
@@ -28,6 +31,7 @@ const routes = PAGES.map((page) =>
 const router = createRouter({
   routeTree: root.addChildren(routes),
   defaultPreload: "intent",
+  defaultErrorComponent: NotLoaded,
   scrollRestoration: true,
 });
 
@@ -51,7 +55,9 @@ function SignedIn() {
     const hurry = () => stream.hurry();
     stream.start();
     addEventListener("online", hurry);
+    const loading = setTimeout(loadAll, LOAD_ALL_MS);
     return () => {
+      clearTimeout(loading);
       removeEventListener("online", hurry);
       stream.stop();
     };
@@ -63,4 +69,8 @@ function SignedIn() {
       <RouterProvider router={router} />
     </QueryClientProvider>
   );
+}
+
+function loadAll(): void {
+  for (const page of PAGES) page.load().catch(() => undefined); // it is loaded when it is opened
 }

@@ -38,7 +38,7 @@ export function Frame() {
             to={page.path}
             className={page.nav?.onPhone ? "" : (styles.wide ?? "")}
             activeProps={{ className: styles.active ?? "", "aria-current": "page" }}
-            activeOptions={{ exact: true, includeSearch: false }}
+            activeOptions={{ exact: page.path === "/", includeSearch: false }}
           >
             {page.title}
             {page.path === "/inbox" && <Needed />}

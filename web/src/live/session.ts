@@ -5,16 +5,19 @@ import { External, useExternal } from "./external";
 /** Who is signed in; null if nobody is, undefined until the server has said. */
 export const visitor = new External<Visitor | null | undefined>(undefined);
 
-/** Sign in with the code in the address, if there is one, or with the session of before. */
-export async function begin(): Promise<void> {
+/** Sign in with the code in the address, if there is one, or with the session of before.
+ *
+ * Returns why the code was refused, unless the browser is signed in anyway. */
+export async function begin(): Promise<unknown> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) history.replaceState(null, "", location.pathname + location.search);
   try {
     visitor.set(await (code ? opened({ code }) : told(api.GET("/session"))));
   } catch (error) {
-    if (code) return recover();
+    if (code) return recover(error);
     visitor.set(refused(error));
   }
+  return undefined;
 }
 
 export async function signIn(token: string): Promise<void> {
@@ -47,12 +50,14 @@ function opened(body: { code: string } | { token: string }): Promise<Visitor> {
 }
 
 /** The code was used before: the session that it opened may still be there. */
-async function recover(): Promise<void> {
+async function recover(why: unknown): Promise<unknown> {
   try {
     visitor.set(await told(api.GET("/session")));
   } catch (error) {
     visitor.set(refused(error));
+    return why;
   }
+  return undefined;
 }
 
 function refused(error: unknown): null | undefined {

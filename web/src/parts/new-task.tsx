@@ -11,6 +11,8 @@ import { Similar } from "./similar";
 import { attempt } from "./toasts";
 
 const isOpen = new External(false);
+/** What was typed and not sent: it is there again when the form is opened again. */
+const unsent = { title: "", prompt: "" };
 
 export function openNewTask(): void {
   isOpen.set(true);
@@ -34,8 +36,9 @@ export function NewTask() {
 function Form() {
   const repos = useRepos().data ?? [];
   const navigate = useNavigate();
-  const [title, setTitle] = useState("");
-  const [prompt, setPrompt] = useState("");
+  const [title, setTitle] = useState(unsent.title);
+  const [prompt, setPrompt] = useState(unsent.prompt);
+  Object.assign(unsent, { title, prompt });
   const [repo, setRepo] = useState("");
   const [priority, setPriority] = useState(3);
   const [lands, setLands] = useState("");
@@ -53,6 +56,7 @@ function Form() {
       if (!task) return;
       keep([task]);
       void cache.invalidateQueries({ queryKey: ["board"] });
+      Object.assign(unsent, { title: "", prompt: "" });
       close();
       await navigate({ to: "/task/$ref", params: { ref: task.id } });
     });

@@ -74,7 +74,7 @@ function Open() {
             role="option"
             aria-selected={index === at}
             className={index === at ? styles.at : ""}
-            onMouseEnter={() => setAt(index)}
+            onMouseMove={() => setAt(index)} // not of a mouse that only rests there
             onClick={() => choose(choice)}
           >
             {choice.task && <StateDot state={shown(choice.task)} />}

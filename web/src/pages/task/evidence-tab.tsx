@@ -22,7 +22,10 @@ export function EvidenceTab({ details }: TabProps) {
           </Empty>
         )}
       </Section>
-      <Section title="Changes" aside={`${evidence.commits} commits`}>
+      <Section
+        title="Changes"
+        aside={evidence.commits === 1 ? "1 commit" : `${evidence.commits} commits`}
+      >
         {evidence.changes.map((change) => (
           <div key={change.path} className={rows.row}>
             <code className={`clip ${rows.grow}`} title={change.path}>
